@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+# The two commands to know: `make demo` and `make check`. Everything is made below build/.
+
+JOBS ?= $(shell nproc)
+MAIN := build/main
+
+.PHONY: all configure deps demo check bench clean distclean
+
+all: configure
+	@ninja -j $(JOBS) -C $(MAIN) >$(MAIN)/build.log || { cat $(MAIN)/build.log; exit 1; }
+	@ln -sfn main/bin build/bin
+
+configure:
+	@tools/scripts/configure $(MAIN) $${CC:-gcc}
+
+deps:
+	@tools/scripts/install-deps check
+
+demo:
+	@tools/scripts/install-deps demo
+	@tools/scripts/fetch-models demo
+	@$(MAKE) --no-print-directory all
+	@tools/scripts/demo
+
+check:
+	@tools/scripts/install-deps check
+	@tools/scripts/fetch-models check
+	@tests/run-all
+
+bench:
+	@tools/scripts/install-deps check
+	@tools/scripts/fetch-models check
+	@$(MAKE) --no-print-directory all
+	@tests/bench/run
+
+clean:
+	@rm -rf $(filter-out build/corpus build/.%,$(wildcard build/*))
+
+distclean:
+	@rm -rf build
