@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: (GPL-2.0-only WITH Linux-syscall-note) OR MIT */
+/*
+ * Mailbox messages between the kernel (or libnpurt's `sim:` back end) and firmware.
+ * Authority: Documentation/hardware/firmware.rst. One message at a time each way;
+ * the reply repeats `sequence` and `kind`. Fields a message does not use are zero.
+ */
+#ifndef NPU_MAILBOX_H
+#define NPU_MAILBOX_H
+
+#include <linux/types.h>
+
+#define NPU_MAILBOX_ABI_MAJOR	1
+#define NPU_MAILBOX_ABI_MINOR	0
+
+enum npu_message_kind {
+	NPU_MESSAGE_HELLO = 1,		/* argument[0] = host's ABI major << 16 | minor;
+					 * reply: [0] firmware's ABI, [1] oldest major it serves, [2] firmware version */
+	NPU_MESSAGE_CONTEXT_CREATE = 2,	/* [0] context (its table entry is already updated) */
+	NPU_MESSAGE_CONTEXT_DESTROY = 3,	/* [0] context: kills and destroys its queues, answers when nothing of it runs */
+	NPU_MESSAGE_QUEUE_CREATE = 4,	/* [0] queue, [1] context, [2] ring VA low, [3] high, [4] log2 packets, [5] priority 0..15 */
+	NPU_MESSAGE_QUEUE_DESTROY = 5,	/* [0] queue: its running task is killed */
+	NPU_MESSAGE_PING = 6,
+	NPU_MESSAGE_LOG_READ = 7,	/* [0] sequence number to start at; reply: [0] next, [1] bytes, then up to 40 bytes of text */
+	NPU_MESSAGE_ERROR_EVENT = 8,	/* firmware to host, sequence 0: [0] queue, [1] context, [2] enum npu_error */
+};
+
+struct npu_message {
+	__le16 kind;
+	__le16 sequence;
+	__le32 status;		/* reply: enum npu_error */
+	__le32 argument[14];
+};
+
+#endif /* NPU_MAILBOX_H */
