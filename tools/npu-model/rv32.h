@@ -193,8 +193,10 @@ void rv32_idle(struct rv32 *core, uint64_t cycles);
 
 /**
  * rv32_set_irq() - set the level of all interrupt lines
- * @lines:	RV32_IRQ_*; other bits are ignored. An interrupt is taken, or a sleeping core woken,
- *		by the next rv32_step() or rv32_run().
+ * @lines:	RV32_IRQ_*; other bits are ignored
+ *
+ * A line that mie enables wakes a sleeping core at once (status RV32_RUNNING); the interrupt itself
+ * is taken by the next rv32_step() or rv32_run().
  */
 void rv32_set_irq(struct rv32 *core, uint32_t lines);
 
