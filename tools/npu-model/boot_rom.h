@@ -20,10 +20,10 @@
  * @size:	bytes of @image; exactly header and payload
  * @header:	set to the header inside @image when it is accepted, else to NULL
  *
- * Returns NPU_FW_OK or the first refusal in the order of enum npu_fw_status.
+ * Returns NPU_BOOT_STATUS_RUNNING or the first refusal in the order of enum npu_boot_status.
  */
-enum npu_fw_status npu_boot_rom_check(const void *image, size_t size,
-				      const struct npu_fw_header **header);
+enum npu_boot_status npu_boot_rom_check(const void *image, size_t size,
+					const struct npu_fw_header **header);
 
 /**
  * npu_boot_rom_load() - check an image, copy it into TCM
@@ -33,12 +33,12 @@ enum npu_fw_status npu_boot_rom_check(const void *image, size_t size,
  *
  * For the rest see npu_boot_rom_check(). A decode cache over @tcm is the caller's to invalidate.
  */
-enum npu_fw_status npu_boot_rom_load(const void *image, size_t size, uint8_t *tcm,
-				     uint32_t *entry);
+enum npu_boot_status npu_boot_rom_load(const void *image, size_t size, uint8_t *tcm,
+				       uint32_t *entry);
 
 /**
  * npu_boot_rom_reason() - a refusal as a sentence, static, never NULL
  */
-const char *npu_boot_rom_reason(enum npu_fw_status status);
+const char *npu_boot_rom_reason(enum npu_boot_status status);
 
 #endif /* NPU_MODEL_BOOT_ROM_H */

@@ -573,6 +573,12 @@ void rv32_stop(struct rv32 *core)
 	rv32_update_attention(core);
 }
 
+void rv32_halt(struct rv32 *core)
+{
+	core->status = RV32_HALTED;
+	rv32_update_attention(core);
+}
+
 void rv32_idle(struct rv32 *core, uint64_t cycles)
 {
 	core->cycle += cycles;

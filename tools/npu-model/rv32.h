@@ -59,7 +59,8 @@ enum rv32_cause {
  * enum rv32_status - what the core does
  * @RV32_RUNNING:	executes
  * @RV32_WFI:		sleeps until an enabled line is raised
- * @RV32_HALTED:	stopped by an exception in a trap handler, until rv32_reset()
+ * @RV32_HALTED:	held in reset, stopped by rv32_halt(), or by an exception in a trap handler;
+ *			until rv32_reset()
  */
 enum rv32_status {
 	RV32_RUNNING,
@@ -75,7 +76,7 @@ enum rv32_status {
  * @store:	writes the low @width bytes of @value. Returns false for an access fault.
  *
  * During a callback core->cycle is the time at which the access begins. A callback may call
- * rv32_set_irq() and rv32_stop(), and no other function of this file.
+ * rv32_set_irq(), rv32_stop() and rv32_halt(), and no other function of this file.
  */
 struct rv32_bus {
 	void *opaque;
@@ -112,7 +113,8 @@ struct rv32_decoded {
  * @cycle:	cycles since rv32_init(), asleep or not; never set back
  * @retired:	instructions completed since rv32_init()
  * @status:	see enum rv32_status
- * @fatal:	with RV32_HALTED: the exception that came on top of a trap
+ * @fatal:	the exception that came on top of a trap and halted the core; all zero (a cause
+ *		that does not exist) when something else did
  * @lines:	interrupt lines raised now, mip
  *
  * The members above may be read at any time by the owner; the rest is the interpreter's own.
@@ -185,6 +187,13 @@ enum rv32_status rv32_run(struct rv32 *core, uint64_t until);
  * rv32_stop() - for bus callbacks: let rv32_run() return after this instruction
  */
 void rv32_stop(struct rv32 *core);
+
+/**
+ * rv32_halt() - stop the core until rv32_reset()
+ *
+ * From a bus callback, the instruction still completes.
+ */
+void rv32_halt(struct rv32 *core);
 
 /**
  * rv32_idle() - let time pass for a core that does not execute (asleep or halted)

@@ -16,12 +16,6 @@
 #define NPU_FW_MMIO_BASE	0x40000000
 #define NPU_FW_MMIO_SIZE	0x00010000
 
-/*
- * Generation of the hardware a firmware programs: the "v3" in the names of the configurations.
- * An image states the range of generations it can run on.
- */
-#define NPU_FW_HARDWARE_VERSION	3
-
 #define NPU_FW_MAGIC		0x4655504e	/* the bytes 'N' 'P' 'U' 'F' */
 #define NPU_FW_HEADER_VERSION	1
 #define NPU_FW_HEADER_SIZE	128
@@ -48,8 +42,8 @@ typedef __u32 __le32;
  * @magic:		NPU_FW_MAGIC
  * @header_version:	NPU_FW_HEADER_VERSION
  * @header_size:	NPU_FW_HEADER_SIZE; the payload follows at once
- * @hardware_min:	first hardware generation the firmware runs on
- * @hardware_max:	last one, inclusive
+ * @hardware_min:	lowest NPU_HW_VERSION (npu_regs.h) the firmware runs on
+ * @hardware_max:	highest one, inclusive
  * @payload_size:	bytes of payload, not zero, a multiple of NPU_FW_ALIGN; header and payload
  *			together are the whole image
  * @load_address:	where the payload goes in TCM, a multiple of NPU_FW_ALIGN
@@ -80,36 +74,43 @@ struct npu_fw_header {
 } __attribute__((packed));
 
 /**
- * enum npu_fw_status - the boot ROM's answer
+ * enum npu_boot_status - NPU_REG_BOOT_STATUS: what became of the last image
  *
- * The ROM checks in this order and answers with the first refusal.
+ * The boot ROM checks in the order of this list and answers with the first refusal.
  *
- * @NPU_FW_OK:			the image may run
- * @NPU_FW_TRUNCATED:		shorter than a header
- * @NPU_FW_BAD_MAGIC:		not a firmware image
- * @NPU_FW_BAD_HEADER_VERSION:	a header this ROM does not know
- * @NPU_FW_BAD_HEADER_SIZE:	@header_size is not NPU_FW_HEADER_SIZE
- * @NPU_FW_BAD_HARDWARE:	made for other hardware, or an empty range
- * @NPU_FW_BAD_SIZE:		@payload_size is zero, odd, or not what follows the header
- * @NPU_FW_BAD_LOAD:		payload does not fit into TCM at @load_address, or is not aligned
- * @NPU_FW_BAD_ENTRY:		@entry is odd or outside the payload
- * @NPU_FW_BAD_VERSION:		@version is empty, unended, unprintable, or not padded by NUL
- * @NPU_FW_BAD_RESERVED:	a reserved byte is set
- * @NPU_FW_BAD_DIGEST:		the bytes are not those the image was made with
+ * @NPU_BOOT_STATUS_RESET:		no image was started since reset
+ * @NPU_BOOT_STATUS_RUNNING:		accepted, the control core runs it
+ * @NPU_BOOT_STATUS_UNREADABLE:		reading it from host memory failed
+ * @NPU_BOOT_STATUS_TRUNCATED:		shorter than a header
+ * @NPU_BOOT_STATUS_BAD_MAGIC:		not a firmware image
+ * @NPU_BOOT_STATUS_BAD_HEADER_VERSION:	a header this ROM does not know
+ * @NPU_BOOT_STATUS_BAD_HEADER_SIZE:	header_size is not NPU_FW_HEADER_SIZE
+ * @NPU_BOOT_STATUS_BAD_HARDWARE:	made for other hardware, or an empty range
+ * @NPU_BOOT_STATUS_BAD_SIZE:		payload_size is zero, not aligned, or not what follows the
+ *					header
+ * @NPU_BOOT_STATUS_BAD_LOAD:		load_address is not aligned, or the payload does not fit
+ *					into TCM there
+ * @NPU_BOOT_STATUS_BAD_ENTRY:		entry is odd or outside the payload
+ * @NPU_BOOT_STATUS_BAD_VERSION:	version is empty, not ended, not printable, or not padded
+ *					by NUL
+ * @NPU_BOOT_STATUS_BAD_RESERVED:	a reserved byte is set
+ * @NPU_BOOT_STATUS_BAD_DIGEST:		the bytes are not those the image was made with
  */
-enum npu_fw_status {
-	NPU_FW_OK = 0,
-	NPU_FW_TRUNCATED = 1,
-	NPU_FW_BAD_MAGIC = 2,
-	NPU_FW_BAD_HEADER_VERSION = 3,
-	NPU_FW_BAD_HEADER_SIZE = 4,
-	NPU_FW_BAD_HARDWARE = 5,
-	NPU_FW_BAD_SIZE = 6,
-	NPU_FW_BAD_LOAD = 7,
-	NPU_FW_BAD_ENTRY = 8,
-	NPU_FW_BAD_VERSION = 9,
-	NPU_FW_BAD_RESERVED = 10,
-	NPU_FW_BAD_DIGEST = 11,
+enum npu_boot_status {
+	NPU_BOOT_STATUS_RESET = 0,
+	NPU_BOOT_STATUS_RUNNING = 1,
+	NPU_BOOT_STATUS_UNREADABLE = 2,
+	NPU_BOOT_STATUS_TRUNCATED = 3,
+	NPU_BOOT_STATUS_BAD_MAGIC = 4,
+	NPU_BOOT_STATUS_BAD_HEADER_VERSION = 5,
+	NPU_BOOT_STATUS_BAD_HEADER_SIZE = 6,
+	NPU_BOOT_STATUS_BAD_HARDWARE = 7,
+	NPU_BOOT_STATUS_BAD_SIZE = 8,
+	NPU_BOOT_STATUS_BAD_LOAD = 9,
+	NPU_BOOT_STATUS_BAD_ENTRY = 10,
+	NPU_BOOT_STATUS_BAD_VERSION = 11,
+	NPU_BOOT_STATUS_BAD_RESERVED = 12,
+	NPU_BOOT_STATUS_BAD_DIGEST = 13,
 };
 
 #endif /* __ASSEMBLER__ */
