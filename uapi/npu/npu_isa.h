@@ -169,7 +169,9 @@ struct npu_insn {
 
 /*
  * Tokens: counters 0..15. 0..31 belong to the cluster, 32..63 to the gang. All
- * are zero when a task starts. Incrementing one that holds 15 is a fault.
+ * are zero when a task starts. Incrementing one that holds 15 is a fault. A
+ * multicast DMA that releases a local token increments that token in every
+ * destination cluster (and in no other).
  */
 #define NPU_TOKEN_VALID		0x80u
 #define NPU_TOKEN_ID_MASK	0x3fu

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where a value lives in DRAM while the program runs: argument register, offset,
+ * element type and a stride for each logical (ONNX order) dimension. Views
+ * (Transpose, Reshape, Slice, Split where strides allow) share their source's
+ * memory, so they cost nothing; whoever reads a value reads it by its strides.
+ */
+#ifndef NPUCC_LAYOUT_PLACEMENT_H
+#define NPUCC_LAYOUT_PLACEMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../graph/graph.h"
+#include "npu/npu_isa.h"
+
+struct placement {
+	uint32_t argument;	/* NPU_ARG_* */
+	int64_t offset;		/* bytes from the argument's base */
+	enum npu_dtype dtype;
+	uint32_t rank;
+	int64_t dims[GRAPH_MAX_RANK];
+	int64_t strides[GRAPH_MAX_RANK];	/* bytes; any order, may be 0 or negative */
+};
+
+/*
+ * layout_plan - give every value of @graph a placement (value->user): graph inputs and
+ * outputs dense in ONNX order in their own arguments, constants in .rodata (by the
+ * lowering that uses them: they get none here), intermediate values in .bss with lifetimes
+ * packed (memory of values that are no longer read is reused). 4-D values around
+ * convolutions and pools are channels-last inside .bss.
+ * Sets *@scratch_bytes. Returns 0, or -1 with a sentence.
+ */
+int layout_plan(struct graph *graph, enum npu_dtype float_type, uint64_t *scratch_bytes,
+		struct diag *diag);
+
+/* placement_of - the placement of a non-constant value; never NULL after layout_plan(). */
+const struct placement *placement_of(const struct graph_value *value);
+
+/*
+ * placement_collapse - merge neighbouring dims that are contiguous in all @count
+ * placements at once (all of the same dims); dims of size 1 vanish. Rewrites them to the
+ * same, smaller rank and returns it.
+ */
+uint32_t placement_collapse(struct placement *placements, uint32_t count);
+
+#endif
