@@ -1,0 +1,690 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libnpurt: run compiled models on a neural processing unit.
+ *
+ * The guide is Documentation/runtime/guide.rst; "Guide:" below names its section.
+ *
+ * Rules that hold for every function here:
+ *
+ * - A function returning int returns 0 or more when it did its work, and a negative errno when
+ *   it did not. The sentence that says what went wrong, where, and what to do about it is then
+ *   in npurt_last_error() of the calling thread. A failed call leaves nothing behind: no object,
+ *   no descriptor, no task on the device; output parameters keep their values.
+ * - Objects are reference counted inside: an object stays alive as long as another object or a
+ *   task in flight needs it, whatever the order in which the application lets go of them. After
+ *   its release function an application must not use a pointer again.
+ * - The library never exits, never aborts, installs no signal handlers and prints nothing, except
+ *   into the log that the environment variable NPURT_LOG asks for: NPURT_LOG=LEVEL[:FILE] with
+ *   LEVEL one of error, warning, info, debug; without a file it goes to stderr.
+ * - "Any thread" means: may be called from any threads at once, also on the same object.
+ *   Releasing an object while another thread is inside a call with it is the caller's error.
+ * - Structures that start with `size` are versioned by it: the caller sets it to sizeof the
+ *   structure it was compiled with, and zeroes the rest of those it fills in.
+ * - After fork() the objects belong to the parent. In the child every call with them returns
+ *   -EOWNERDEAD (release functions do nothing), and mapped memory is not there; the child opens
+ *   the device anew. Guide: Processes.
+ */
+#ifndef NPURT_H
+#define NPURT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define NPURT_VERSION_MAJOR 0
+#define NPURT_VERSION_MINOR 1
+#define NPURT_VERSION_PATCH 0
+
+#if defined(__GNUC__)
+#define NPURT_API __attribute__((visibility("default")))
+#else
+#define NPURT_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct npurt_device;
+struct npurt_context;
+struct npurt_buffer;
+struct npurt_model;
+struct npurt_future;
+
+/* A time-out that never comes. Time-outs are nanoseconds from the call on; 0 does not wait. */
+#define NPURT_FOREVER (-1)
+
+/* ------------------------------------------------------------------- library */
+
+/**
+ * npurt_version() - the library's version, "0.1.0"
+ *
+ * Return: a constant string, never NULL.
+ * Any thread.
+ */
+NPURT_API const char *npurt_version(void);
+
+/**
+ * npurt_last_error() - the sentence of the calling thread's last failed call
+ *
+ * Return: the sentence, "" when no call has failed on this thread. It belongs to the library and
+ * is overwritten by the thread's next failing call; successful calls leave it alone.
+ * Any thread.  Guide: Errors.
+ */
+NPURT_API const char *npurt_last_error(void);
+
+/* ------------------------------------------------------------------- devices */
+
+#define NPURT_NAME_BYTES 64
+
+/* One device that npurt_open() would take. */
+struct npurt_device_entry {
+	char name[NPURT_NAME_BYTES];		/* for npurt_open() */
+	char description[2 * NPURT_NAME_BYTES];	/* for people */
+};
+
+/**
+ * npurt_list() - which devices there are
+ * @entries: filled with up to @capacity devices; may be NULL when @capacity is 0
+ * @entry_bytes: sizeof(struct npurt_device_entry)
+ * @capacity: number of entries that fit
+ *
+ * Hardware devices come first, the device models `sim:...` after them.
+ *
+ * Return: how many there are (may be more than @capacity), or -EINVAL.
+ * Any thread.  Guide: Devices.
+ */
+NPURT_API int npurt_list(struct npurt_device_entry *entries, size_t entry_bytes, size_t capacity);
+
+/**
+ * npurt_open() - open a device
+ * @name: `sim:` or `sim:CONFIG[?KEY=VALUE[&KEY=VALUE]...]` for a device model of its own inside
+ *	this process (CONFIG npu-v3 or lowpower-v3; keys are in the guide), `/dev/accel/accelN` or
+ *	`accelN` for hardware. NULL or "": what $NPU_DEVICE names, else the first device of
+ *	npurt_list().
+ * @device: the new device; the caller releases it with npurt_close()
+ *
+ * Boots the device's firmware where that is this library's work: `sim:` takes the image built
+ * into the library, or the file that $NPU_FIRMWARE names.
+ *
+ * Return: 0; -EINVAL (name or key not understood), -ENODEV or -ENOENT (no such device), -EACCES,
+ * -ENOMEM, -EPROTO (firmware speaks another version), -EIO (firmware refused or dead),
+ * -EOPNOTSUPP (this build has no way to such a device).
+ * Any thread.  Guide: Devices.
+ */
+NPURT_API int npurt_open(const char *name, struct npurt_device **device);
+
+/**
+ * npurt_close() - let go of a device
+ * @device: may be NULL
+ *
+ * Contexts made from it keep working until they are released themselves.
+ * Any thread.
+ */
+NPURT_API void npurt_close(struct npurt_device *device);
+
+/* What a device is. Read from its capability registers. */
+struct npurt_device_info {
+	size_t size;
+	char name[NPURT_NAME_BYTES];	/* as given to npurt_open(), completed: "sim:npu-v3" */
+	char config[16];		/* "npu-v3" */
+	char driver[NPURT_NAME_BYTES];	/* back end and its version */
+	char firmware_version[32];
+	uint32_t firmware_abi;		/* major << 16 | minor */
+	uint32_t hardware_version;	/* major << 16 | minor */
+	uint32_t clusters;
+	uint32_t mac_channels;		/* of array shape M */
+	uint32_t mac_depth;		/* int8 depth of array shape M */
+	uint32_t macs_per_cluster;	/* int8 multiply-accumulates a cycle a cluster */
+	uint32_t local_sram_bytes;	/* a cluster */
+	uint32_t global_sram_bytes;
+	uint32_t accumulator_bytes;	/* a cluster */
+	uint32_t dma_channels;		/* in all */
+	uint32_t dram_bytes_per_cycle;
+	uint32_t dram_latency_cycles;
+	uint32_t vector_bytes;		/* a cycle a cluster */
+	uint32_t output_results;	/* int8 results a cycle a cluster */
+	uint32_t queues;
+	uint32_t slots;
+	uint32_t contexts;
+	uint32_t semaphores_per_context;
+	uint64_t clock_hz;
+};
+
+/**
+ * npurt_device_get_info() - what the device is
+ * @device: the device
+ * @info: @info->size set by the caller; filled
+ *
+ * Return: 0; -EINVAL, -EOWNERDEAD.
+ * Any thread.
+ */
+NPURT_API int npurt_device_get_info(struct npurt_device *device, struct npurt_device_info *info);
+
+/* What a device has done since it was started. Counters do not wrap in practice. */
+struct npurt_device_counters {
+	size_t size;
+	uint64_t time_cycles;
+	uint64_t tasks;
+	uint64_t mac_cycles;		/* busy, summed over clusters */
+	uint64_t vector_cycles;
+	uint64_t dma_cycles;
+	uint64_t dram_read_bytes;
+	uint64_t dram_write_bytes;
+	uint64_t tlb_misses;
+};
+
+/**
+ * npurt_device_get_counters() - what the device has done
+ * @device: the device
+ * @counters: @counters->size set by the caller; filled
+ *
+ * Return: 0; -EINVAL, -EOWNERDEAD.
+ * Any thread.
+ */
+NPURT_API int npurt_device_get_counters(struct npurt_device *device,
+					struct npurt_device_counters *counters);
+
+/**
+ * npurt_device_firmware_log() - read the firmware's log
+ * @device: the device
+ * @position: where to go on; 0 at first, updated
+ * @text: receives text, not NUL terminated
+ * @bytes: room in @text
+ *
+ * Return: number of bytes written, 0 at the end of the log; -EINVAL, -EIO, -EOWNERDEAD,
+ * -EOPNOTSUPP (the back end does not show it).
+ * Any thread.
+ */
+NPURT_API int npurt_device_firmware_log(struct npurt_device *device, uint32_t *position,
+					char *text, size_t bytes);
+
+/* ------------------------------------------------------------------- contexts */
+
+/* The context maps with 4 KiB pages only, so that cycles do not depend on where memory lies. */
+#define NPURT_CONTEXT_PAGES_4K (1u << 0)
+/* Never spin while waiting: sleep at once. */
+#define NPURT_CONTEXT_NO_SPIN (1u << 1)
+
+/* How a context is made. Zero in a field means the default. */
+struct npurt_context_options {
+	size_t size;
+	uint32_t flags;		/* NPURT_CONTEXT_* */
+	uint32_t queue_depth;	/* tasks in flight at most, 1..65536; default 64 */
+	uint32_t priority;	/* 0..15, 15 first; default 0 */
+	uint32_t spin_us;	/* how long a waiter spins before it sleeps; default 20, 0 on one CPU */
+};
+
+/**
+ * npurt_context_create() - an address space on the device, and the queue that works in it
+ * @device: the device
+ * @options: NULL for the defaults
+ * @context: the new context; the caller releases it with npurt_context_destroy()
+ *
+ * A context is the border of protection: what its programs do wrong stays in it.
+ *
+ * Return: 0; -EINVAL, -ENOSPC (all contexts or queues of the device are taken), -ENOMEM, -EIO,
+ * -EOWNERDEAD.
+ * Any thread.  Guide: Contexts.
+ */
+NPURT_API int npurt_context_create(struct npurt_device *device,
+				   const struct npurt_context_options *options,
+				   struct npurt_context **context);
+
+/**
+ * npurt_context_destroy() - let go of a context
+ * @context: may be NULL
+ *
+ * The device's part of it ends when the last buffer, model and future of it is released as well;
+ * a task still in flight then is killed.
+ * Any thread.
+ */
+NPURT_API void npurt_context_destroy(struct npurt_context *context);
+
+/* What happens on a context's queue. */
+struct npurt_context_status {
+	size_t size;
+	uint32_t queue_depth;	/* the bound */
+	uint32_t in_flight;	/* tasks submitted and not yet complete */
+	uint64_t submitted;	/* tasks ever submitted */
+	uint64_t completed;	/* of these, complete, whether done or failed */
+	int error;		/* negative errno when the queue has stopped for good, else 0 */
+};
+
+/**
+ * npurt_context_get_status() - how a context's queue is doing
+ * @context: the context
+ * @status: @status->size set by the caller; filled
+ *
+ * Return: 0; -EINVAL, -EOWNERDEAD. A stopped queue is no failure of this call.
+ * Any thread; makes no system call.
+ */
+NPURT_API int npurt_context_get_status(struct npurt_context *context,
+				       struct npurt_context_status *status);
+
+/* -------------------------------------------------------------------- buffers */
+
+/* The device may only read it. */
+#define NPURT_BUFFER_READ_ONLY (1u << 0)
+
+/**
+ * npurt_buffer_alloc() - zeroed memory that host and device share
+ * @context: the context that sees it
+ * @bytes: 1 or more; rounded up to whole pages
+ * @flags: NPURT_BUFFER_*
+ * @buffer: the new buffer; the caller releases it with npurt_buffer_free()
+ *
+ * Return: 0; -EINVAL, -ENOMEM (memory, or the context's address space, is used up), -EOWNERDEAD.
+ * Any thread.  Guide: Buffers.
+ */
+NPURT_API int npurt_buffer_alloc(struct npurt_context *context, uint64_t bytes, uint32_t flags,
+				 struct npurt_buffer **buffer);
+
+/**
+ * npurt_buffer_free() - let go of a buffer
+ * @buffer: may be NULL
+ *
+ * A task in flight that uses it keeps it until it is complete; the host's pointer is dead at once.
+ * Any thread.
+ */
+NPURT_API void npurt_buffer_free(struct npurt_buffer *buffer);
+
+/**
+ * npurt_buffer_map() - where the host sees it
+ * @buffer: the buffer
+ *
+ * The mapping lives as long as the buffer; it is coherent with the device: what a task wrote is
+ * there when the task's future is done, what the host writes before npurt_run_submit() is seen
+ * by the task.
+ *
+ * Return: the first byte, page aligned; NULL in a forked child.
+ * Any thread.
+ */
+NPURT_API void *npurt_buffer_map(const struct npurt_buffer *buffer);
+
+/**
+ * npurt_buffer_bytes() - its size as asked for
+ * @buffer: the buffer
+ *
+ * Return: bytes.
+ * Any thread.
+ */
+NPURT_API uint64_t npurt_buffer_bytes(const struct npurt_buffer *buffer);
+
+/**
+ * npurt_buffer_address() - where the device sees it
+ * @buffer: the buffer
+ *
+ * Return: virtual address in the buffer's context.
+ * Any thread.
+ */
+NPURT_API uint64_t npurt_buffer_address(const struct npurt_buffer *buffer);
+
+/* --------------------------------------------------------------------- models */
+
+/**
+ * npurt_model_load() - load a compiled model from a file
+ * @context: where its memory is bound
+ * @path: a file that `npucc compile` wrote
+ * @model: the new model; the caller releases it with npurt_model_unload()
+ *
+ * Everything in the file is checked before the device sees any of it; npurt_last_error() names
+ * the offset of what is wrong.
+ *
+ * Return: 0; -EINVAL, -ENOEXEC (not a model, or a damaged one), -ENOTSUP (made for another
+ * device, or by a newer compiler), -ENOMEM, -EFBIG, -EOWNERDEAD, or the errno of open() or read().
+ * Any thread.  Guide: Models.
+ */
+NPURT_API int npurt_model_load(struct npurt_context *context, const char *path,
+			       struct npurt_model **model);
+
+/**
+ * npurt_model_load_fd() - load a compiled model from an open file
+ * @context: where its memory is bound
+ * @fd: readable, of a regular file; read from offset 0, its position is not moved, not closed
+ * @model: as npurt_model_load()
+ *
+ * Return: as npurt_model_load().
+ * Any thread.
+ */
+NPURT_API int npurt_model_load_fd(struct npurt_context *context, int fd,
+				  struct npurt_model **model);
+
+/**
+ * npurt_model_load_memory() - load a compiled model from memory
+ * @context: where its memory is bound
+ * @data: the file's bytes; not needed after the call
+ * @bytes: how many
+ * @model: as npurt_model_load()
+ *
+ * Return: as npurt_model_load().
+ * Any thread.
+ */
+NPURT_API int npurt_model_load_memory(struct npurt_context *context, const void *data,
+				      size_t bytes, struct npurt_model **model);
+
+/**
+ * npurt_model_unload() - let go of a model
+ * @model: may be NULL
+ *
+ * Tasks in flight keep what they need of it.
+ * Any thread.
+ */
+NPURT_API void npurt_model_unload(struct npurt_model *model);
+
+/* Element types on the device; the numbers are the device's own (NPU_DTYPE_*). */
+enum npurt_device_type {
+	NPURT_DEVICE_INT8 = 0,
+	NPURT_DEVICE_UINT8 = 1,
+	NPURT_DEVICE_INT16 = 2,
+	NPURT_DEVICE_INT32 = 3,
+	NPURT_DEVICE_FP16 = 4,
+	NPURT_DEVICE_FP32 = 5,
+};
+
+/* Element types as the model's author sees them; the numbers are ONNX's. */
+enum npurt_host_type {
+	NPURT_HOST_FLOAT = 1,
+	NPURT_HOST_UINT8 = 2,
+	NPURT_HOST_INT8 = 3,
+	NPURT_HOST_UINT16 = 4,
+	NPURT_HOST_INT16 = 5,
+	NPURT_HOST_INT32 = 6,
+	NPURT_HOST_INT64 = 7,
+	NPURT_HOST_BOOL = 9,
+	NPURT_HOST_FLOAT16 = 10,
+	NPURT_HOST_DOUBLE = 11,
+};
+
+#define NPURT_RANK_MAX 8
+
+/* An input or an output of a model. Elements are dense, the last dimension innermost. */
+struct npurt_tensor_info {
+	size_t size;
+	const char *name;	/* lives as long as the model */
+	uint32_t host_type;	/* enum npurt_host_type */
+	uint32_t device_type;	/* enum npurt_device_type */
+	uint32_t rank;
+	uint32_t dims[NPURT_RANK_MAX];	/* 1 beyond rank */
+	float scale;		/* real = (device - zero_point) * scale; 1 when not quantized */
+	int32_t zero_point;
+	uint64_t elements;
+	uint64_t host_bytes;	/* elements * size of host_type */
+	uint64_t device_bytes;	/* what a buffer for it must hold */
+};
+
+/* A model as a whole. */
+struct npurt_model_info {
+	size_t size;
+	const char *name;	/* lives as long as the model, as `target` does */
+	const char *target;	/* configuration it was compiled for */
+	uint8_t build_id[32];
+	uint32_t inputs;
+	uint32_t outputs;
+	uint32_t layers;
+	uint32_t clusters;
+	uint32_t precision;	/* enum npurt_device_type of most multiplications */
+	uint32_t abi;		/* of the file: major << 16 | minor */
+	uint64_t macs;		/* useful multiply-accumulates of one run */
+	uint64_t predicted_cycles;
+	uint64_t roofline_cycles;
+	uint64_t floor_cycles;
+	uint64_t program_bytes;
+	uint64_t weight_bytes;
+	uint64_t scratch_bytes;
+};
+
+/* One layer of a model, in the order in which their last outputs are stored. */
+struct npurt_layer_info {
+	size_t size;
+	const char *name;	/* the node's; lives as long as the model, as `op` does */
+	const char *op;		/* the operator's */
+	uint64_t macs;
+	uint64_t predicted_cycles;
+	uint64_t dram_bytes;	/* planned traffic */
+};
+
+/**
+ * npurt_model_get_info() - the model as a whole
+ * @model: the model
+ * @info: @info->size set by the caller; filled
+ *
+ * Return: 0; -EINVAL.
+ * Any thread.
+ */
+NPURT_API int npurt_model_get_info(const struct npurt_model *model, struct npurt_model_info *info);
+
+/**
+ * npurt_model_get_input() - one input
+ * @model: the model
+ * @index: 0 .. inputs - 1
+ * @info: @info->size set by the caller; filled
+ *
+ * Return: 0; -EINVAL, -ENOENT (no such input).
+ * Any thread.
+ */
+NPURT_API int npurt_model_get_input(const struct npurt_model *model, uint32_t index,
+				    struct npurt_tensor_info *info);
+
+/**
+ * npurt_model_get_output() - one output
+ * @model: the model
+ * @index: 0 .. outputs - 1
+ * @info: @info->size set by the caller; filled
+ *
+ * Return: 0; -EINVAL, -ENOENT.
+ * Any thread.
+ */
+NPURT_API int npurt_model_get_output(const struct npurt_model *model, uint32_t index,
+				     struct npurt_tensor_info *info);
+
+/**
+ * npurt_model_get_layer() - one layer
+ * @model: the model
+ * @index: 0 .. layers - 1
+ * @info: @info->size set by the caller; filled
+ *
+ * Return: 0; -EINVAL, -ENOENT.
+ * Any thread.
+ */
+NPURT_API int npurt_model_get_layer(const struct npurt_model *model, uint32_t index,
+				    struct npurt_layer_info *info);
+
+/* ---------------------------------------------------------------- conversions */
+
+/**
+ * npurt_tensor_from_host() - host's elements to device's
+ * @info: an input, from npurt_model_get_input()
+ * @host: @info->elements elements of @info->host_type
+ * @host_bytes: at least @info->host_bytes
+ * @device: room for the device's elements, usually npurt_buffer_map(); not overlapping @host
+ * @device_bytes: at least @info->device_bytes
+ *
+ * Reals become quantized integers by scale and zero point, rounding half to even and saturating;
+ * float to fp16 rounds to nearest even, subnormals are kept, every NaN becomes 0x7e00. Integers
+ * become integers of another width by saturation.
+ *
+ * Return: 0; -EINVAL (a size too small, a type that cannot be converted).
+ * Any thread.  Guide: Conversions.
+ */
+NPURT_API int npurt_tensor_from_host(const struct npurt_tensor_info *info, const void *host,
+				     size_t host_bytes, void *device, size_t device_bytes);
+
+/**
+ * npurt_tensor_to_host() - device's elements to host's
+ * @info: an output, from npurt_model_get_output()
+ * @device: the device's elements
+ * @device_bytes: at least @info->device_bytes
+ * @host: room for the host's elements; not overlapping @device
+ * @host_bytes: at least @info->host_bytes
+ *
+ * The reverse of npurt_tensor_from_host(); a real becoming a host integer is rounded half to
+ * even and saturated, NaN becomes 0.
+ *
+ * Return: 0; -EINVAL.
+ * Any thread.
+ */
+NPURT_API int npurt_tensor_to_host(const struct npurt_tensor_info *info, const void *device,
+				   size_t device_bytes, void *host, size_t host_bytes);
+
+/* -------------------------------------------------------------------- running */
+
+/* What a full queue does to a submitter. */
+enum npurt_policy {
+	NPURT_POLICY_BLOCK = 0,		/* waits for room */
+	NPURT_POLICY_TRY = 1,		/* -EAGAIN at once, nothing has happened */
+	NPURT_POLICY_TIMEOUT = 2,	/* waits at most timeout_ns, then -ETIMEDOUT, never early */
+};
+
+/* Time stamps at layer ends are taken: npurt_future_get_layer_times(). */
+#define NPURT_RUN_PROFILE (1u << 0)
+
+/* The budget a run has when the caller names none: device cycles. */
+#define NPURT_BUDGET_DEFAULT (10ull * 1000 * 1000 * 1000)
+#define NPURT_BUDGET_MAX (0xffffffffull * 1024)
+
+/* How a task is submitted. Zero in a field means the default. */
+struct npurt_run_options {
+	size_t size;
+	uint32_t policy;	/* enum npurt_policy */
+	uint32_t flags;		/* NPURT_RUN_* */
+	int64_t timeout_ns;	/* of NPURT_POLICY_TIMEOUT */
+	uint64_t budget_cycles;	/* device cycles after which the task is ended, rounded up to 1024 */
+};
+
+/* Where an input is read or an output written: the tensor's dense bytes in a buffer. */
+struct npurt_binding {
+	struct npurt_buffer *buffer;	/* of the model's context */
+	uint64_t offset;		/* multiple of 64 */
+};
+
+/**
+ * npurt_run_submit() - one run of a model, put on its context's queue
+ * @model: the model
+ * @bindings: one for each input in order, then one for each output in order
+ * @count: inputs + outputs
+ * @options: NULL for the defaults
+ * @future: the new future; the caller releases it with npurt_future_release(). NULL: nobody
+ *	wants to know; the task runs all the same
+ *
+ * Runs of one context start and complete in the order of their submission, so one that reads
+ * what an earlier one writes needs nothing else. Into a queue with room this makes no system
+ * call unless the device sleeps. Inputs must not change, and outputs must not be read, before
+ * the future is done.
+ *
+ * Return: 0; -EINVAL (bindings do not fit the model), -EAGAIN or -ETIMEDOUT (the queue is full,
+ * by policy), -EIO (the queue has stopped, see the sentence), -ENOMEM, -EOWNERDEAD.
+ * Any thread.  Guide: Running.
+ */
+NPURT_API int npurt_run_submit(struct npurt_model *model, const struct npurt_binding *bindings,
+			       size_t count, const struct npurt_run_options *options,
+			       struct npurt_future **future);
+
+/**
+ * npurt_run() - npurt_run_submit(), wait until done, release
+ * @model: as npurt_run_submit(), like the next three
+ * @bindings: see there
+ * @count: see there
+ * @options: see there
+ *
+ * Return: 0 when the run is done; as npurt_run_submit() and npurt_future_wait() otherwise.
+ * Any thread.
+ */
+NPURT_API int npurt_run(struct npurt_model *model, const struct npurt_binding *bindings,
+			size_t count, const struct npurt_run_options *options);
+
+/**
+ * npurt_future_wait() - wait until a task is complete
+ * @future: the future
+ * @timeout_ns: how long at most; NPURT_FOREVER, or 0 to look only
+ *
+ * Spins on the task's semaphore in memory for a little while, then sleeps. May be called any
+ * number of times; the answer of a complete task stays the same.
+ *
+ * Return: 0 when the task is done; -ETIMEDOUT (not complete yet, and nothing else), or why it
+ * failed: -EFAULT (it touched memory or executed an instruction that it must not), -ETIME (its
+ * budget ran out), -EBADMSG (the device refused it), -ECANCELED (killed), -EIO (the queue stopped
+ * before it), -ENODEV (the device is dead), -EOWNERDEAD. npurt_future_error() has the sentence.
+ * Any thread.  Guide: Waiting.
+ */
+NPURT_API int npurt_future_wait(struct npurt_future *future, int64_t timeout_ns);
+
+/**
+ * npurt_future_error() - why a task failed
+ * @future: the future
+ *
+ * Return: a sentence naming task, model, layer, address and reason; "" of a task that is done or
+ * not complete. Lives as long as the future.
+ * Any thread.  Guide: Errors.
+ */
+NPURT_API const char *npurt_future_error(struct npurt_future *future);
+
+/* What the device says about a complete task. */
+struct npurt_task_report {
+	size_t size;
+	uint32_t task_id;
+	uint32_t status;	/* the device's own: NPU_STATUS_* */
+	uint32_t error;		/* NPU_ERROR_* */
+	uint32_t clusters;	/* of the program */
+	uint64_t start;		/* device cycles */
+	uint64_t end;
+	uint64_t cycles;	/* end - start */
+	uint64_t mac_cycles;	/* busy, summed over clusters */
+	uint64_t output_cycles;
+	uint64_t vector_cycles;
+	uint64_t dma_cycles;	/* summed over channels */
+	uint64_t dram_read_bytes;	/* instruction fetch included */
+	uint64_t dram_write_bytes;
+	uint64_t stall_token_cycles;
+	uint64_t stall_memory_cycles;
+	uint64_t detail;	/* of an error: address or offset */
+	int64_t submit_ns;	/* CLOCK_MONOTONIC: published to the device */
+	int64_t complete_ns;	/* CLOCK_MONOTONIC: the host noticed */
+};
+
+/**
+ * npurt_future_get_report() - the device's report on a complete task
+ * @future: the future
+ * @report: @report->size set by the caller; filled
+ *
+ * Return: 0, also of a task that failed; -EBUSY (not complete), -EINVAL, -EIO (the task was lost
+ * without a record), -EOWNERDEAD.
+ * Any thread.
+ */
+NPURT_API int npurt_future_get_report(struct npurt_future *future,
+				      struct npurt_task_report *report);
+
+/* When a layer ended, in device cycles after the task's start. */
+struct npurt_layer_time {
+	uint64_t end;		/* its last output was stored, on the last of its clusters */
+	uint64_t cycles;	/* end - the latest end of a layer before it; these sum to the last end */
+};
+
+/**
+ * npurt_future_get_layer_times() - when each layer ended
+ * @future: of a task submitted with NPURT_RUN_PROFILE
+ * @times: filled with up to @capacity layers, in the order of npurt_model_get_layer()
+ * @capacity: how many fit
+ *
+ * A layer that wrote no mark (the task failed before) has the end of the one before it.
+ *
+ * Return: number of layers of the model; -EBUSY (not complete), -ENODATA (not profiled), -EINVAL,
+ * -EOWNERDEAD.
+ * Any thread.  Guide: Profiling.
+ */
+NPURT_API int npurt_future_get_layer_times(struct npurt_future *future,
+					   struct npurt_layer_time *times, size_t capacity);
+
+/**
+ * npurt_future_release() - let go of a future
+ * @future: may be NULL
+ *
+ * Does not wait and does not cancel.
+ * Any thread.
+ */
+NPURT_API void npurt_future_release(struct npurt_future *future);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NPURT_H */
