@@ -22,6 +22,15 @@ enum npu_message_kind {
 	NPU_MESSAGE_PING = 6,
 	NPU_MESSAGE_LOG_READ = 7,	/* [0] sequence number to start at; reply: [0] next, [1] bytes, then up to 40 bytes of text */
 	NPU_MESSAGE_ERROR_EVENT = 8,	/* firmware to host, sequence 0: [0] queue, [1] context, [2] enum npu_error */
+	NPU_MESSAGE_PANIC = 9,	/* firmware to host, sequence 0, the last one, over whatever stood there:
+				 * [0] enum npu_panic, [1] mcause, [2] mepc, [3] mtval */
+};
+
+/* Why the firmware gave up; also what it writes to NPU_REG_CORE_PANIC. */
+enum npu_panic {
+	NPU_PANIC_TRAP = 1,	/* an exception: see mcause, mepc, mtval */
+	NPU_PANIC_STACK = 2,	/* the stack left its area; [3] the stack pointer, where known */
+	NPU_PANIC_HARDWARE = 3,	/* capability registers nobody can work with; [3] the register */
 };
 
 struct npu_message {

@@ -106,18 +106,28 @@
 /* ------------------------------------------------------- control core only */
 #define NPU_REG_CORE_ONLY		0x8000
 
-/* Causes of the core's external interrupt: pending and enabled raises mip.MEIP */
+/*
+ * Causes of the core's external interrupt: pending and enabled raises mip.MEIP. A bit is
+ * latched whenever its cause happens (again) and stays until it is cleared, whatever the
+ * state behind it is by then: firmware clears first and looks afterwards.
+ */
 #define NPU_REG_CORE_IRQ_PENDING	0x8000	/* write 1 to clear */
 #define NPU_REG_CORE_IRQ_ENABLE		0x8004
-#define NPU_CORE_IRQ_DOORBELL		(1u << 0)	/* a queue without a slot was rung */
-#define NPU_CORE_IRQ_MAILBOX		(1u << 1)
-#define NPU_CORE_IRQ_SLOT		(1u << 2)	/* some slot's SLOT_EVENT is not 0 */
+#define NPU_CORE_IRQ_DOORBELL		(1u << 0)	/* a bit of CORE_DOORBELLS was set */
+#define NPU_CORE_IRQ_MAILBOX		(1u << 1)	/* the host sent a message, or took one: cleared TO_HOST_SEND */
+#define NPU_CORE_IRQ_SLOT		(1u << 2)	/* a bit of some SLOT_EVENT was set */
 #define NPU_CORE_IRQ_WATCHDOG		(1u << 3)
 #define NPU_REG_CORE_TIME_LO		0x8010	/* device cycles, as NPU_REG_TIME */
 #define NPU_REG_CORE_TIME_HI		0x8014
 #define NPU_REG_CORE_TIMECMP_LO		0x8018	/* machine timer: mip.MTIP while time >= compare */
 #define NPU_REG_CORE_TIMECMP_HI		0x801c
-#define NPU_REG_CORE_DOORBELLS_LO	0x8020	/* queues rung without a slot, one bit each; write 1 to clear */
+/*
+ * Valid queues rung without a slot, one bit each; write 1 to clear. The device also rings a
+ * queue that left its slot (DETACH) with work it knows of, so that none is forgotten: at once
+ * when a packet, or a doorbell since the last look at the ring, was left behind; when the slot
+ * was WAITING, at the next change of a semaphore of the queue's context.
+ */
+#define NPU_REG_CORE_DOORBELLS_LO	0x8020
 #define NPU_REG_CORE_DOORBELLS_HI	0x8024
 #define NPU_REG_CORE_LOG		0x8030	/* write: TCM address of the firmware's log ring (for debuggers) */
 #define NPU_REG_CORE_PANIC		0x8034	/* write: code; stops the core, raises NPU_IRQ_FATAL */
@@ -134,30 +144,38 @@
 
 /* Slots: where the command processor works on a queue */
 #define NPU_REG_SLOT(s)			(0xa000 + (s) * 0x20)
-#define NPU_SLOT_CONTROL		0x00	/* write NPU_SLOT_ATTACH | queue, NPU_SLOT_DETACH, NPU_SLOT_KILL */
+#define NPU_SLOT_CONTROL		0x00	/* write NPU_SLOT_ATTACH | queue, NPU_SLOT_DETACH, NPU_SLOT_KILL,
+						 * NPU_SLOT_REJECT | enum npu_error */
 #define NPU_SLOT_ATTACH			(1u << 8)
-#define NPU_SLOT_DETACH			(1u << 9)	/* after the running task, if any */
+#define NPU_SLOT_DETACH			(1u << 9)	/* after the running task, if any; a packet in REQUEST or
+						 * WAITING stays in the ring */
 #define NPU_SLOT_KILL			(1u << 10)	/* end the running task with NPU_STATUS_KILLED, then detach */
+#define NPU_SLOT_REJECT			(1u << 11)	/* in REQUEST only: the task never starts. Its record gets
+						 * NPU_STATUS_REJECTED and the error in [7:0], which also
+						 * stops the queue */
 #define NPU_SLOT_STATE			0x04	/* NPU_SLOT_STATE_* in [7:0], queue in [15:8] */
 #define NPU_SLOT_STATE_FREE		0u
 #define NPU_SLOT_STATE_EMPTY		1u	/* no valid packet */
 #define NPU_SLOT_STATE_WAITING		2u	/* on semaphores */
 #define NPU_SLOT_STATE_REQUEST		3u	/* wants clusters and a window: SLOT_NEED */
 #define NPU_SLOT_STATE_RUNNING		4u
-#define NPU_SLOT_STATE_STOPPED		5u	/* queue error: SLOT_ERROR */
+#define NPU_SLOT_STATE_STOPPED		5u	/* queue error: QUEUE_ERROR; left by DETACH */
+#define NPU_SLOT_STATE_FETCH		6u	/* looks at the ring: after ATTACH, a doorbell, a packet's end */
 #define NPU_SLOT_EVENT			0x08	/* NPU_SLOT_EVENT_*; write 1 to clear */
 #define NPU_SLOT_EVENT_REQUEST		(1u << 0)	/* entered REQUEST */
-#define NPU_SLOT_EVENT_IDLE		(1u << 1)	/* entered EMPTY or WAITING */
+#define NPU_SLOT_EVENT_IDLE		(1u << 1)	/* entered EMPTY or WAITING (EMPTY: the ring was looked at) */
 #define NPU_SLOT_EVENT_DONE		(1u << 2)	/* a task ended */
 #define NPU_SLOT_EVENT_STOPPED		(1u << 3)
-#define NPU_SLOT_EVENT_DETACHED		(1u << 4)
+#define NPU_SLOT_EVENT_DETACHED		(1u << 4)	/* entered FREE, after DETACH or KILL */
 #define NPU_SLOT_NEED_CLUSTERS		0x0c
 #define NPU_SLOT_NEED_GLOBAL		0x10	/* bytes */
 #define NPU_SLOT_GRANT_WINDOW		0x14	/* base of the window in global SRAM, 64-byte aligned */
 #define NPU_SLOT_GRANT_WINDOW_BYTES	0x18
 #define NPU_SLOT_GRANT			0x1c	/* cluster mask; writing it makes the grant valid: tasks that fit
 						 * start without asking again, until firmware writes 0 (taken
-						 * back at the end of the running task) or the slot is free */
+						 * back at the end of the running task) or the slot is free.
+						 * Reads as the mask in force: not 0 until it is taken back.
+						 * In REQUEST a new grant replaces the one in force */
 
 /* Doorbells: BAR2, one page (stride 64 KiB) a queue */
 #define NPU_DOORBELL_STRIDE		0x10000
