@@ -20,7 +20,9 @@ enum npu_message_kind {
 	NPU_MESSAGE_QUEUE_CREATE = 4,	/* [0] queue, [1] context, [2] ring VA low, [3] high, [4] log2 packets, [5] priority 0..15 */
 	NPU_MESSAGE_QUEUE_DESTROY = 5,	/* [0] queue: its running task is killed */
 	NPU_MESSAGE_PING = 6,
-	NPU_MESSAGE_LOG_READ = 7,	/* [0] sequence number to start at; reply: [0] next, [1] bytes, then up to 40 bytes of text */
+	NPU_MESSAGE_LOG_READ = 7,	/* [0] number of the first byte wanted, counted since boot (wraps); reply: [0] number
+				 * of the byte after, [1] bytes, 0 at the end of the log, then up to 40 bytes of text.
+				 * What was overwritten is skipped: next - bytes is where the text really starts */
 	NPU_MESSAGE_ERROR_EVENT = 8,	/* firmware to host, sequence 0: [0] queue, [1] context, [2] enum npu_error */
 	NPU_MESSAGE_PANIC = 9,	/* firmware to host, sequence 0, the last one, over whatever stood there:
 				 * [0] enum npu_panic, [1] mcause, [2] mepc, [3] mtval */
@@ -38,6 +40,17 @@ struct npu_message {
 	__le16 sequence;
 	__le32 status;		/* reply: enum npu_error */
 	__le32 argument[14];
+};
+
+/* The log in TCM, at the address in NPU_REG_CORE_LOG, for those who can read TCM. */
+#define NPU_LOG_MAGIC	0x4c55504eu	/* "NPUL" */
+
+struct npu_log_ring {
+	__le32 magic;
+	__le32 bytes;		/* of text, a power of two; byte number n is at n mod bytes */
+	__le32 end;		/* bytes written since boot, wraps */
+	__le32 full;		/* not 0 once all of the text is valid */
+	/* text follows: lines, each ended by '\n' */
 };
 
 #endif /* NPU_MAILBOX_H */
