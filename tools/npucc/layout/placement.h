@@ -34,6 +34,12 @@ struct placement {
 int layout_plan(struct graph *graph, enum npu_dtype float_type, uint64_t *scratch_bytes,
 		struct diag *diag);
 
+/* layout_dtype - how the device holds elements of @dtype; floats become @float_type. */
+enum npu_dtype layout_dtype(enum graph_dtype dtype, enum npu_dtype float_type);
+
+/* layout_is_view - @node's outputs all share the memory of its input: there is nothing to do. */
+bool layout_is_view(const struct graph_node *node);
+
 /* placement_of - the placement of a non-constant value; never NULL after layout_plan(). */
 const struct placement *placement_of(const struct graph_value *value);
 

@@ -18,8 +18,16 @@
 #include "../layout/placement.h"
 #include "../support/diag.h"
 #include "config.h"		/* struct npu_config: figures of the target */
+#include "npu/npu_packet.h"
 
 struct rodata;			/* growing .rodata image */
+
+/* Planned figures of one layer; operators fill in what they know. */
+struct lower_figures {
+	uint64_t macs;			/* useful ones */
+	uint64_t cycles;		/* predicted */
+	uint64_t dram_bytes;		/* predicted traffic, whole bursts */
+};
 
 struct lower {
 	struct graph *graph;
@@ -36,6 +44,10 @@ struct lower {
 	uint32_t local_used[NPU_PROGRAM_CLUSTERS_MAX];
 	uint32_t tokens_used[NPU_PROGRAM_CLUSTERS_MAX];
 	uint32_t local_peak;
+	uint32_t marks;				/* layers closed so far, the next MARK's index */
+	FILE *log;				/* tile choices, or NULL */
+	/* what the open layer's cost model found; lower_node() clears it */
+	struct lower_figures figures;
 };
 
 /* Returns 0, or -1 with a sentence in lower->diag naming the node. */
@@ -106,6 +118,7 @@ int lower_matmul(struct lower *lower, struct graph_node *node);		/* constant and
 int lower_eltwise(struct lower *lower, struct graph_node *node);	/* ELTWISE, ACTIVATION, BATCHNORM, PRELU, WHERE, CAST */
 int lower_pool(struct lower *lower, struct graph_node *node);
 int lower_reduce(struct lower *lower, struct graph_node *node);
+int lower_global_pool(struct lower *lower, struct graph_node *node);	/* POOL over the whole plane (in reduce.c) */
 int lower_softmax(struct lower *lower, struct graph_node *node);
 int lower_norm(struct lower *lower, struct graph_node *node);		/* LAYERNORM */
 int lower_copy(struct lower *lower, struct graph_node *node);		/* TRANSPOSE, RESHAPE, CONCAT, SLICE, SPLIT, PAD, EXPAND that are no views */
