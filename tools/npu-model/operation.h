@@ -78,7 +78,6 @@ struct npu_vec_operands {
 	uint8_t reduced;		/* bit d: dimension d is reduced */
 	bool byte_table;		/* NPU_VEC_TABLE: 256 bytes rather than struct npu_table */
 	uint32_t count;			/* elements reduced into one result */
-	float reciprocal_count;		/* NPU_VEC_REDUCE_MEAN: fp32(1 / count) */
 	uint32_t dim[4];		/* the operation's own: destination's, or source's in reductions */
 };
 

@@ -141,6 +141,7 @@ struct npu_channel_int {
  * interpolation. u = (x - low) * inverse_step; u < 0 or NaN: x*left_slope +
  * left_offset (NaN stays NaN); u >= 256: x*right_slope + right_offset; else
  * i = floor(u), y = base[i] + (u - i) * delta[i]; all in fp32, each operation rounded.
+ * A left or right slope of 0 gives the offset alone, for infinite x too.
  * For int8/uint8 the table is 256 bytes indexed by the value's own bits.
  */
 struct npu_table {
@@ -154,6 +155,7 @@ struct npu_table {
 };
 
 /* ----------------------------------------------------------------- instructions */
+/* Operand bytes an instruction does not use hold NPU_TD_NONE; all else it does not use is 0. */
 struct npu_insn {
 	__u8 opcode;		/* enum npu_opcode */
 	__u8 subop;
@@ -252,8 +254,9 @@ enum npu_tdset {
 
 /*
  * VEC. dims are the destination's, except in reductions, where they are source 0's
- * and imm16 [3:0] says which of the four dims are reduced (those are 1 in the
- * destination). Sources broadcast by stride 0. imm32: scalar for NPU_TD_IMMEDIATE.
+ * and imm16 bit d says that dim d is reduced (it is 1 in the destination). A source's
+ * dim is the destination's, or 1, which repeats as stride 0 does. imm32: scalar for
+ * NPU_TD_IMMEDIATE, else 0.
  */
 enum npu_vec {
 	NPU_VEC_COPY = 0x00,	/* a; converts types */
