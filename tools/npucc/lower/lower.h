@@ -123,6 +123,9 @@ int lower_softmax(struct lower *lower, struct graph_node *node);
 int lower_norm(struct lower *lower, struct graph_node *node);		/* LAYERNORM */
 int lower_copy(struct lower *lower, struct graph_node *node);		/* TRANSPOSE, RESHAPE, CONCAT, SLICE, SPLIT, PAD, EXPAND that are no views */
 
+/* lower_table_supports - whether lower_table() can hold @activation to fp16 accuracy. */
+bool lower_table_supports(const struct graph_activation *activation);
+
 /* lower_table - the fp32 table of @activation in .rodata (struct npu_table); *@offset. */
 int lower_table(struct lower *lower, const struct graph_activation *activation, int64_t *offset);
 

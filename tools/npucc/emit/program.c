@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#include "program.h"
+
+#include <endian.h>
+#include <string.h>
+
+#define STREAM_ALIGN	1024	/* instruction fetch works in blocks of this size */
+#define PROGRAM_MAX	((size_t)1 << 31)
+
+static size_t align_up(size_t number, size_t align)
+{
+	return (number + align - 1) / align * align;
+}
+
+int program_build(struct program *program, struct arena *arena, struct diag *diag)
+{
+	struct npu_program_header header = {
+		.magic = htole32(NPU_PROGRAM_MAGIC),
+		.version = htole16(NPU_PROGRAM_VERSION),
+		.clusters = (uint8_t)program->clusters,
+		.dma_channels = (uint8_t)program->dma_channels,
+		.local_bytes = htole32(program->local_bytes),
+		.global_bytes = htole32(program->global_bytes),
+	};
+	size_t bytes = align_up(sizeof(header), NPU_INSN_BYTES), size;
+	uint32_t cluster;
+
+	for (cluster = 0; cluster < program->clusters; cluster++) {
+		/* Short streams follow each other; long ones start with a whole fetch block. */
+		stream_bytes(program->streams[cluster], &size);
+		if (bytes % STREAM_ALIGN + size > STREAM_ALIGN)
+			bytes = align_up(bytes, STREAM_ALIGN);
+		program->entry[cluster] = (uint32_t)bytes;
+		header.entry[cluster] = htole32((uint32_t)bytes);
+		bytes += size;
+		if (bytes > PROGRAM_MAX)
+			return diag_error(diag,
+					  "the program is larger than %zu bytes; compile a smaller model or smaller shapes",
+					  PROGRAM_MAX);
+	}
+	header.bytes = htole32((uint32_t)bytes);
+	program->text = arena_alloc(arena, bytes);
+	if (!program->text)
+		return diag_error(diag, "the program (%zu bytes) does not fit into memory", bytes);
+	program->text_bytes = bytes;
+	memcpy(program->text, &header, sizeof(header));
+	for (cluster = 0; cluster < program->clusters; cluster++) {
+		const void *code = stream_bytes(program->streams[cluster], &size);
+
+		memcpy(program->text + program->entry[cluster], code, size);
+	}
+	return program_meta(program, arena, diag);
+}

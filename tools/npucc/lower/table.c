@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Function tables: 256 linear segments between two bounds, straight lines outside.
+ *
+ * The lines outside are the function's own asymptotes. Functions made of straight
+ * lines come out exact: their knees are put on the bounds. A jump or a single
+ * knee is a table whose segments lie within 2.56e-28 of it, which no fp16 value
+ * but the knee itself can hit.
+ */
+#include <endian.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "lower.h"
+
+#define SEGMENTS	256
+#define STEEP		1e30f	/* inverse step of a table that is all knee */
+
+struct line {
+	double slope, offset;
+};
+
+struct shape {
+	double (*function)(const struct graph_activation *activation, double x);
+	struct line left, right;
+	double low, high;
+	bool search;		/* low and high are scaled by 1..3 to find the least error */
+	bool knee;		/* straight lines on both sides of low, `at` there */
+	double at;
+};
+
+/* --------------------------------------------------------------------- functions */
+static double sigmoid(double x)
+{
+	return 1.0 / (1.0 + exp(-x));
+}
+
+static double evaluate(const struct graph_activation *activation, double x)
+{
+	double alpha = activation->alpha, beta = activation->beta;
+
+	switch (activation->kind) {
+	case GRAPH_ACTIVATION_CLIP:
+		return fmin(fmax(x, alpha), beta);
+	case GRAPH_ACTIVATION_ELU:
+		return x < 0 ? alpha * expm1(x) : x;
+	case GRAPH_ACTIVATION_SELU:
+		return beta * (x > 0 ? x : alpha * expm1(x));
+	case GRAPH_ACTIVATION_CELU:
+		return fmax(0.0, x) + fmin(0.0, alpha * expm1(x / alpha));
+	case GRAPH_ACTIVATION_SIGMOID:
+		return sigmoid(x);
+	case GRAPH_ACTIVATION_HARDSIGMOID:
+		return fmin(fmax(alpha * x + beta, 0.0), 1.0);
+	case GRAPH_ACTIVATION_HARDSWISH:
+		return x * fmin(fmax(alpha * x + beta, 0.0), 1.0);
+	case GRAPH_ACTIVATION_SILU:
+		return x * sigmoid(alpha * x);
+	case GRAPH_ACTIVATION_TANH:
+		return tanh(x);
+	case GRAPH_ACTIVATION_ERF:
+		return erf(x);
+	case GRAPH_ACTIVATION_GELU:
+		return x / 2 * (1 + erf(x * M_SQRT1_2));
+	case GRAPH_ACTIVATION_GELU_TANH:
+		return x / 2 * (1 + tanh(M_2_SQRTPI * M_SQRT1_2 * (x + 0.044715 * x * x * x)));
+	case GRAPH_ACTIVATION_MISH:
+		return x * tanh(x > 30 ? x : log1p(exp(x)));
+	case GRAPH_ACTIVATION_SOFTPLUS:
+		return x > 30 ? x : log1p(exp(x));
+	default:
+		return 0.0;
+	}
+}
+
+static struct shape knee(double low, struct line left, double at, struct line right)
+{
+	return (struct shape){ .left = left, .right = right, .low = low, .knee = true, .at = at };
+}
+
+static struct shape curve(double low, double high, struct line left, struct line right,
+			  bool search)
+{
+	return (struct shape){ .function = evaluate, .left = left, .right = right, .low = low,
+			       .high = high, .search = search };
+}
+
+static struct shape clip_shape(double low, double high)
+{
+	const struct line identity = { 1, 0 };
+
+	if (isinf(low) && isinf(high))
+		return knee(FLT_MAX, identity, 0, identity);
+	if (isinf(high))
+		return knee(low, (struct line){ 0, low }, low, identity);
+	if (isinf(low))
+		return knee(high, identity, high, (struct line){ 0, high });
+	return curve(low, high, (struct line){ 0, low }, (struct line){ 0, high }, false);
+}
+
+/* Returns false for a function that a table of equal segments cannot hold well. */
+static bool shape_of(const struct graph_activation *activation, struct shape *shape)
+{
+	const struct line zero = { 0, 0 }, identity = { 1, 0 };
+	double alpha = activation->alpha, beta = activation->beta;
+
+	switch (activation->kind) {
+	case GRAPH_ACTIVATION_RELU:
+		*shape = knee(0, zero, 0, identity);
+		return true;
+	case GRAPH_ACTIVATION_CLIP:
+		if (!(alpha < beta))
+			return false;
+		*shape = clip_shape(alpha, beta);
+		return true;
+	case GRAPH_ACTIVATION_LEAKYRELU:
+		*shape = knee(0, (struct line){ alpha, 0 }, 0, identity);
+		return true;
+	case GRAPH_ACTIVATION_THRESHOLDED_RELU:
+		*shape = knee(alpha, zero, 0, identity);
+		return true;
+	case GRAPH_ACTIVATION_ABS:
+		*shape = knee(0, (struct line){ -1, 0 }, 0, identity);
+		return true;
+	case GRAPH_ACTIVATION_SIGN:
+		*shape = knee(0, (struct line){ 0, -1 }, 0, (struct line){ 0, 1 });
+		return true;
+	case GRAPH_ACTIVATION_NEG:
+		*shape = knee(FLT_MAX, (struct line){ -1, 0 }, 0, (struct line){ -1, 0 });
+		return true;
+	case GRAPH_ACTIVATION_LINEAR:
+		*shape = knee(FLT_MAX, (struct line){ alpha, beta }, 0, (struct line){ alpha, beta });
+		return true;
+	case GRAPH_ACTIVATION_ELU:
+		*shape = curve(-4, 0, (struct line){ 0, -alpha }, identity, true);
+		return true;
+	case GRAPH_ACTIVATION_SELU:
+		*shape = curve(-4, 0, (struct line){ 0, -alpha * beta }, (struct line){ beta, 0 },
+			       true);
+		return true;
+	case GRAPH_ACTIVATION_CELU:
+		if (!(alpha > 0))
+			return false;
+		*shape = curve(-4 * alpha, 0, (struct line){ 0, -alpha }, identity, true);
+		return true;
+	case GRAPH_ACTIVATION_SIGMOID:
+		*shape = curve(-5, 5, zero, (struct line){ 0, 1 }, true);
+		return true;
+	case GRAPH_ACTIVATION_HARDSIGMOID:
+	case GRAPH_ACTIVATION_HARDSWISH:
+		if (!(alpha > 0))
+			return false;
+		*shape = curve(-beta / alpha, (1 - beta) / alpha, zero,
+			       activation->kind == GRAPH_ACTIVATION_HARDSWISH ?
+			       identity : (struct line){ 0, 1 }, false);
+		return true;
+	case GRAPH_ACTIVATION_SILU:
+		if (!(alpha > 0))
+			return false;
+		*shape = curve(-5 / alpha, 5 / alpha, zero, identity, true);
+		return true;
+	case GRAPH_ACTIVATION_TANH:
+		*shape = curve(-2.5, 2.5, (struct line){ 0, -1 }, (struct line){ 0, 1 }, true);
+		return true;
+	case GRAPH_ACTIVATION_ERF:
+		*shape = curve(-1.5, 1.5, (struct line){ 0, -1 }, (struct line){ 0, 1 }, true);
+		return true;
+	case GRAPH_ACTIVATION_GELU:
+	case GRAPH_ACTIVATION_GELU_TANH:
+		*shape = curve(-2.5, 2.5, zero, identity, true);
+		return true;
+	case GRAPH_ACTIVATION_MISH:
+	case GRAPH_ACTIVATION_SOFTPLUS:
+		*shape = curve(-5, 5, zero, identity, true);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* ---------------------------------------------------------------------- segments */
+/* Largest distance from the function, over segments' middles and beyond the bounds. */
+static double table_error(const struct graph_activation *activation, const struct shape *shape,
+			  double low, double high)
+{
+	double step = (high - low) / SEGMENTS, worst = 0, x, left, right;
+	int i;
+
+	for (i = 0; i < SEGMENTS; i++) {
+		x = low + (i + 0.5) * step;
+		left = shape->function(activation, x - step / 2);
+		right = shape->function(activation, x + step / 2);
+		worst = fmax(worst, fabs((left + right) / 2 - shape->function(activation, x)));
+	}
+	for (i = 0; i < 16; i++) {
+		x = low - i * (high - low) / 16;
+		left = fabs(shape->left.slope * x + shape->left.offset -
+			    shape->function(activation, x));
+		x = high + i * (high - low) / 16;
+		right = fabs(shape->right.slope * x + shape->right.offset -
+			     shape->function(activation, x));
+		worst = fmax(worst, fmax(left, right));
+	}
+	return worst;
+}
+
+static void choose_bounds(const struct graph_activation *activation, struct shape *shape)
+{
+	double best = INFINITY, scale, chosen = 1, error;
+
+	for (scale = 1; scale <= 3; scale += 0.125) {
+		error = table_error(activation, shape, shape->low * scale, shape->high * scale);
+		if (error < best) {
+			best = error;
+			chosen = scale;
+		}
+	}
+	shape->low *= chosen;
+	shape->high *= chosen;
+}
+
+static __le32 float_bits(double number)
+{
+	float single = (float)number;
+	uint32_t bits;
+
+	memcpy(&bits, &single, sizeof(bits));
+	return htole32(bits);
+}
+
+static void fill_table(const struct graph_activation *activation, const struct shape *shape,
+		       struct npu_table *table)
+{
+	/* The device rounds low and the step to fp32; segments are those it will see. */
+	float low = (float)shape->low, inverse_step = STEEP;
+	double from, to;
+	int i;
+
+	memset(table, 0, sizeof(*table));
+	table->left_slope = float_bits(shape->left.slope);
+	table->left_offset = float_bits(shape->left.offset);
+	table->right_slope = float_bits(shape->right.slope);
+	table->right_offset = float_bits(shape->right.offset);
+	if (!shape->knee)
+		inverse_step = (float)(SEGMENTS / (shape->high - shape->low));
+	table->low = float_bits(low);
+	table->inverse_step = float_bits(inverse_step);
+	for (i = 0; i < SEGMENTS; i++) {
+		if (shape->knee) {
+			table->segment[i].base = float_bits(shape->at);
+			continue;
+		}
+		from = shape->function(activation, low + i / (double)inverse_step);
+		to = shape->function(activation, low + (i + 1) / (double)inverse_step);
+		table->segment[i].base = float_bits(from);
+		table->segment[i].delta = float_bits(to - from);
+	}
+}
+
+bool lower_table_supports(const struct graph_activation *activation)
+{
+	struct shape shape;
+
+	return shape_of(activation, &shape);
+}
+
+int lower_table(struct lower *lower, const struct graph_activation *activation, int64_t *offset)
+{
+	struct npu_table table;
+	struct shape shape;
+
+	if (!shape_of(activation, &shape))
+		return diag_error(lower->diag,
+				  "function '%s' with alpha %g and beta %g has no table; it must stay a node of its own (--fusion 0)",
+				  graph_activation_name(activation->kind),
+				  (double)activation->alpha, (double)activation->beta);
+	if (shape.search)
+		choose_bounds(activation, &shape);
+	fill_table(activation, &shape, &table);
+	*offset = lower_constant(lower, &table, sizeof(table), 64);
+	return *offset < 0 ? -1 : 0;
+}
