@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Grants.
+ *
+ * A grant stays with its slot until somebody else needs it, so a queue that is alone asks once.
+ * Loops: SLOTS_MAX turns at most.
+ */
+#include "grant.h"
+#include "hw.h"
+#include "log.h"
+#include "npu/npu_packet.h"
+#include "policy.h"
+#include "resources.h"
+#include "scheduler.h"
+#include "slot.h"
+
+enum outcome {
+	SERVED,		/* granted or refused */
+	PASSED,		/* cannot be met yet; others may go before it */
+	CLOSED,		/* is being made room for; others must not take it away */
+};
+
+static struct resources resources;
+static u32 requesting;
+static u32 revoking;		/* 0 was written to GRANT, a task still runs on it */
+static u64 rank[SLOTS_MAX];
+static struct resources_need needs[SLOTS_MAX];
+
+void grant_init(void)
+{
+	resources_init(&resources, hw.clusters, hw.global_bytes);
+}
+
+void grant_request(unsigned int slot, u64 now)
+{
+	u32 registers = NPU_REG_SLOT(slot);
+
+	if (requesting & BIT(slot))
+		return;
+	requesting |= BIT(slot);
+	rank[slot] = scheduler_rank(now, slot_priority(slot));
+	needs[slot].clusters = hw_read(registers + NPU_SLOT_NEED_CLUSTERS);
+	needs[slot].bytes = hw_read(registers + NPU_SLOT_NEED_GLOBAL);
+}
+
+void grant_withdraw(unsigned int slot)
+{
+	requesting &= ~BIT(slot);
+}
+
+void grant_check(unsigned int slot)
+{
+	if (!(revoking & BIT(slot)) || hw_read(NPU_REG_SLOT(slot) + NPU_SLOT_GRANT))
+		return;
+	grant_free(slot);
+}
+
+void grant_free(unsigned int slot)
+{
+	revoking &= ~BIT(slot);
+	resources_release(&resources, slot);
+}
+
+static void revoke(unsigned int slot)
+{
+	hw_write(NPU_REG_SLOT(slot) + NPU_SLOT_GRANT, 0);
+	revoking |= BIT(slot);
+	grant_check(slot);
+}
+
+static void give(unsigned int slot, const struct resources_grant *grant)
+{
+	u32 registers = NPU_REG_SLOT(slot);
+
+	hw_write(registers + NPU_SLOT_GRANT_WINDOW, grant->base);
+	hw_write(registers + NPU_SLOT_GRANT_WINDOW_BYTES, grant->bytes);
+	hw_write(registers + NPU_SLOT_GRANT, grant->clusters);
+	requesting &= ~BIT(slot);
+	revoking &= ~BIT(slot);
+	resources_take(&resources, slot, grant);
+}
+
+static void reject(unsigned int slot)
+{
+	hw_write(NPU_REG_SLOT(slot) + NPU_SLOT_CONTROL, NPU_SLOT_REJECT | NPU_ERROR_NO_RESOURCES);
+	requesting &= ~BIT(slot);
+	log_write(LOG_WARNING, "slot %u: refused, the device cannot give %u clusters and %u bytes",
+		  slot, needs[slot].clusters, needs[slot].bytes);
+}
+
+static u32 larger(u32 first, u32 second)
+{
+	return first > second ? first : second;
+}
+
+/*
+ * A program after another asks only when it needs more. Keeping what was held besides what is
+ * needed ends the asking after one round of a model's programs.
+ */
+static bool find_free(unsigned int slot, struct resources_grant *grant)
+{
+	struct resources_need most = resources_held(&resources, slot);
+
+	most.clusters = larger(most.clusters, needs[slot].clusters);
+	most.bytes = larger(most.bytes, needs[slot].bytes);
+	return resources_find(&resources, &most, BIT(slot), grant) ||
+	       resources_find(&resources, &needs[slot], BIT(slot), grant);
+}
+
+/*
+ * Grants that nobody uses at the moment go first, then those of running tasks that have to
+ * yield, by priority. Returns how many.
+ */
+static u32 list_victims(unsigned int asking, u64 now, u8 *victims)
+{
+	u8 order[SLOTS_MAX];
+	u32 count = 0;
+	unsigned int slot;
+
+	SET_EACH(slot, slot_attached() & ~(revoking | BIT(asking))) {
+		u32 state = slot_state(slot);
+		bool busy = state == NPU_SLOT_STATE_RUNNING || state == NPU_SLOT_STATE_FETCH;
+		unsigned int priority = slot_priority(slot);
+		u32 place;
+
+		if (!resources.clusters[slot] ||
+		    (busy && !scheduler_yields(priority, rank[asking], now)))
+			continue;
+		if (busy)
+			priority += PRIORITIES;
+		for (place = count; place && order[place - 1] > priority; place--) {
+			order[place] = order[place - 1];
+			victims[place] = victims[place - 1];
+		}
+		order[place] = (u8)priority;
+		victims[place] = (u8)slot;
+		count++;
+	}
+	return count;
+}
+
+static enum outcome make_room(unsigned int asking, u64 now)
+{
+	struct resources_grant grant;
+	u8 victims[SLOTS_MAX];
+	u32 count = list_victims(asking, now, victims);
+	unsigned int slot;
+	u32 robbed;
+
+	if (!resources_plan(&resources, &needs[asking], revoking | BIT(asking), victims, count,
+			    &robbed))
+		return PASSED;
+	SET_EACH(slot, robbed)
+		revoke(slot);
+	if (!resources_find(&resources, &needs[asking], BIT(asking), &grant))
+		return CLOSED;
+	give(asking, &grant);
+	return SERVED;
+}
+
+static enum outcome serve(unsigned int slot, u64 now)
+{
+	struct resources_grant grant;
+
+	if (!resources_possible(&resources, &needs[slot])) {
+		reject(slot);
+		return SERVED;
+	}
+	if (!find_free(slot, &grant))
+		return make_room(slot, now);
+	give(slot, &grant);
+	return SERVED;
+}
+
+bool grant_run(u64 now)
+{
+	u32 waiting = requesting;
+	bool passed = false;
+
+	while (waiting) {
+		unsigned int slot = policy_first(rank, &waiting, 1);
+		enum outcome outcome = serve(slot, now);
+
+		if (outcome == CLOSED)
+			break;
+		if (outcome == PASSED)
+			passed = true;
+		waiting &= ~BIT(slot);
+	}
+	return passed;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Grants: which slot may use which clusters and which window of global SRAM.
+ */
+#ifndef FIRMWARE_GRANT_H
+#define FIRMWARE_GRANT_H
+
+#include "types.h"
+
+/**
+ * grant_init() - everything is free
+ */
+void grant_init(void);
+
+/**
+ * grant_request() - the slot's task waits for resources; asked again is asked once
+ */
+void grant_request(unsigned int slot, u64 now);
+
+/**
+ * grant_withdraw() - the slot does not wait any more, because it is being emptied
+ */
+void grant_withdraw(unsigned int slot);
+
+/**
+ * grant_check() - after an event: note whether a grant that was revoked is back
+ */
+void grant_check(unsigned int slot);
+
+/**
+ * grant_free() - the slot is empty, which ended its grant
+ */
+void grant_free(unsigned int slot);
+
+/**
+ * grant_run() - serve the requests
+ *
+ * Returns true when one is left that only time can help: it has to age until those who hold
+ * what it needs yield.
+ */
+bool grant_run(u64 now);
+
+#endif /* FIRMWARE_GRANT_H */

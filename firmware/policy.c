@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Who goes first.
+ */
+#include "policy.h"
+
+void policy_init(struct policy *policy, u32 megahertz)
+{
+	policy->ageing = (u64)megahertz * POLICY_AGEING;
+	policy->slice = (u64)megahertz * POLICY_SLICE;
+	policy->tick = (u64)megahertz * POLICY_TICK;
+}
+
+u64 policy_rank(const struct policy *policy, u64 since, unsigned int priority)
+{
+	return since + policy->ageing * (PRIORITIES - 1 - priority);
+}
+
+unsigned int policy_first(const u64 *rank, const u32 *set, unsigned int words)
+{
+	unsigned int first = NONE;
+	unsigned int bit;
+
+	for (unsigned int word = 0; word < words; word++) {
+		SET_EACH(bit, set[word]) {
+			unsigned int candidate = word * 32 + bit;
+
+			if (first == NONE || rank[candidate] < rank[first])
+				first = candidate;
+		}
+	}
+	return first;
+}
+
+bool policy_yields(const struct policy *policy, unsigned int priority, u64 rank, u64 now)
+{
+	return rank < policy_rank(policy, now, priority);
+}
+
+static bool may_go(const struct policy *policy, const struct policy_slot *slot,
+		   unsigned int priority, u64 rank, u64 now)
+{
+	if (slot->activity != POLICY_BUSY)
+		return slot->activity != POLICY_ABSENT;
+	if (!policy_yields(policy, slot->priority, rank, now))
+		return false;
+	return slot->priority < priority || now - slot->since >= policy->slice;
+}
+
+/* Whether @slot should go rather than @other. */
+static bool goes_before(const struct policy_slot *slot, const struct policy_slot *other)
+{
+	if (slot->activity != other->activity)
+		return slot->activity < other->activity;
+	if (slot->priority != other->priority)
+		return slot->priority < other->priority;
+	return slot->since < other->since;
+}
+
+unsigned int policy_victim(const struct policy *policy, const struct policy_slot *slots,
+			   unsigned int count, unsigned int priority, u64 rank, u64 now)
+{
+	unsigned int victim = NONE;
+
+	for (unsigned int i = 0; i < count; i++) {	/* SLOTS_MAX turns at most */
+		if (!may_go(policy, &slots[i], priority, rank, now))
+			continue;
+		if (victim == NONE || goes_before(&slots[i], &slots[victim]))
+			victim = i;
+	}
+	return victim;
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Clusters and windows. Loops: SLOTS_MAX or CLUSTERS_MAX turns at most.
+ */
+#include "resources.h"
+
+/* @count is at most CLUSTERS_MAX, the bits of a word. */
+static u32 lowest_mask(u32 count)
+{
+	return count < 32 ? BIT(count) - 1 : ~0u;
+}
+
+void resources_init(struct resources *resources, u32 clusters, u32 bytes)
+{
+	resources->clusters_all = lowest_mask(clusters);
+	for (unsigned int slot = 0; slot < SLOTS_MAX; slot++)
+		resources->clusters[slot] = 0;
+	window_init(&resources->windows, bytes);
+}
+
+static u32 count_bits(u32 word)
+{
+	u32 count = 0;
+
+	while (word) {		/* 32 turns */
+		word &= word - 1;
+		count++;
+	}
+	return count;
+}
+
+bool resources_possible(const struct resources *resources, const struct resources_need *need)
+{
+	if (need->clusters == 0 || need->clusters > CLUSTERS_MAX)
+		return false;
+	return !(lowest_mask(need->clusters) & ~resources->clusters_all) &&
+	       need->bytes <= resources->windows.bytes;
+}
+
+static u32 find_clusters(const struct resources *resources, u32 count, u32 without)
+{
+	u32 free = resources->clusters_all;
+	u32 mask = lowest_mask(count);
+
+	for (unsigned int slot = 0; slot < SLOTS_MAX; slot++) {
+		if (!(without & BIT(slot)))
+			free &= ~resources->clusters[slot];
+	}
+	for (u32 turn = count; turn <= CLUSTERS_MAX; turn++) {
+		if ((free & mask) == mask)
+			return mask;
+		mask <<= 1;
+	}
+	return 0;
+}
+
+bool resources_find(const struct resources *resources, const struct resources_need *need,
+		    u32 without, struct resources_grant *grant)
+{
+	if (!resources_possible(resources, need))
+		return false;
+	grant->clusters = find_clusters(resources, need->clusters, without);
+	grant->bytes = need->bytes;
+	return grant->clusters &&
+	       window_find(&resources->windows, need->bytes, without, &grant->base);
+}
+
+void resources_take(struct resources *resources, unsigned int slot,
+		    const struct resources_grant *grant)
+{
+	resources_release(resources, slot);
+	resources->clusters[slot] = grant->clusters;
+	window_take(&resources->windows, slot, grant->base, grant->bytes);
+}
+
+void resources_release(struct resources *resources, unsigned int slot)
+{
+	if (!resources->clusters[slot])
+		return;
+	resources->clusters[slot] = 0;
+	window_release(&resources->windows, slot);
+}
+
+struct resources_need resources_held(const struct resources *resources, unsigned int slot)
+{
+	const struct window_map *windows = &resources->windows;
+	struct resources_need held = { 0, 0 };
+
+	held.clusters = count_bits(resources->clusters[slot]);
+	for (u32 i = 0; i < windows->count; i++) {
+		if (windows->order[i] == slot)
+			held.bytes = windows->size[slot];
+	}
+	return held;
+}
+
+bool resources_plan(const struct resources *resources, const struct resources_need *need,
+		    u32 without, const u8 *victims, u32 count, u32 *robbed)
+{
+	struct resources_grant grant;
+	u32 all = without;
+	u32 used = 0;
+
+	while (!resources_find(resources, need, all, &grant)) {	/* `count` turns */
+		if (used == count)
+			return false;
+		all |= BIT(victims[used++]);
+	}
+	/* Some were added before it was clear that they have nothing that helps. */
+	for (u32 i = 0; i < used; i++) {
+		u32 fewer = all & ~BIT(victims[i]);
+
+		if (resources_find(resources, need, fewer, &grant))
+			all = fewer;
+	}
+	*robbed = all & ~without;
+	return true;
+}

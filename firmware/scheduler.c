@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The scheduler. Loops: SLOTS_MAX turns at most.
+ */
+#include "grant.h"
+#include "hw.h"
+#include "queue.h"
+#include "scheduler.h"
+#include "slot.h"
+
+#define NEVER	(~(u64)0)
+
+static struct policy policy;
+static u64 alarm;
+static u32 slots_all;
+
+void scheduler_init(void)
+{
+	policy_init(&policy, hw.megahertz);
+	slots_all = BIT(hw.slots) - 1;
+	alarm = NEVER;
+	hw_set_alarm(alarm);
+	grant_init();
+}
+
+u64 scheduler_rank(u64 since, unsigned int priority)
+{
+	return policy_rank(&policy, since, priority);
+}
+
+bool scheduler_yields(unsigned int priority, u64 rank, u64 now)
+{
+	return policy_yields(&policy, priority, rank, now);
+}
+
+static void fill_free_slots(u64 now)
+{
+	u32 ready[QUEUE_WORDS];
+	unsigned int queue;
+	unsigned int slot;
+	u64 rank;
+
+	SET_EACH(slot, slots_all & ~slot_attached()) {
+		queue_ready(ready);
+		queue = queue_first(ready, &rank);
+		if (queue == NONE)
+			return;
+		slot_attach(slot, queue, now);
+	}
+}
+
+static enum policy_activity activity(unsigned int slot)
+{
+	if (!(slot_attached() & ~slot_leaving() & BIT(slot)))
+		return POLICY_ABSENT;
+	switch (slot_state(slot)) {
+	case NPU_SLOT_STATE_EMPTY:
+		return POLICY_IDLE;
+	case NPU_SLOT_STATE_WAITING:
+		return POLICY_BLOCKED;
+	default:
+		return POLICY_BUSY;
+	}
+}
+
+static void look_at_slots(struct policy_slot *slots)
+{
+	for (unsigned int slot = 0; slot < hw.slots; slot++) {
+		slots[slot].activity = activity(slot);
+		if (slots[slot].activity == POLICY_ABSENT)
+			continue;
+		slots[slot].priority = (u8)slot_priority(slot);
+		slots[slot].since = slot_since(slot);
+	}
+}
+
+/*
+ * Each queue that waits needs a slot that is being emptied; one is enough. Returns true when a
+ * queue is left for which none could be found yet.
+ */
+static bool empty_slots(u64 now)
+{
+	struct policy_slot slots[SLOTS_MAX];
+	u32 coming = slot_leaving();
+	u32 ready[QUEUE_WORDS];
+	bool looked = false;
+
+	queue_ready(ready);
+	for (unsigned int turn = 0; turn < SLOTS_MAX; turn++) {
+		unsigned int victim;
+		unsigned int queue;
+		u64 rank;
+
+		queue = queue_first(ready, &rank);
+		if (queue == NONE)
+			return false;
+		ready[queue / 32] &= ~BIT(queue % 32);
+		if (coming) {
+			coming &= coming - 1;
+			continue;
+		}
+		if (!looked)
+			look_at_slots(slots);
+		looked = true;
+		victim = policy_victim(&policy, slots, hw.slots, queue_priority(queue), rank, now);
+		if (victim == NONE)
+			return true;
+		slot_detach(victim);
+		slots[victim].activity = POLICY_ABSENT;
+	}
+	/* All slots are being emptied: the next turn begins with that. */
+	return false;
+}
+
+/* Without anybody waiting the device sleeps until something happens. */
+static void set_alarm(bool wanted, u64 now)
+{
+	u64 next = NEVER;
+
+	if (wanted)
+		next = alarm > now && alarm != NEVER ? alarm : now + policy.tick;
+	if (next == alarm)
+		return;
+	alarm = next;
+	hw_set_alarm(alarm);
+}
+
+void scheduler_run(u64 now)
+{
+	bool tick;
+
+	fill_free_slots(now);
+	tick = empty_slots(now);
+	if (grant_run(now))
+		tick = true;
+	set_alarm(tick, now);
+}

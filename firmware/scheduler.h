@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The scheduler: gives slots to ready queues, has requests for resources served, sets the alarm.
+ * How it decides is in policy.h.
+ */
+#ifndef FIRMWARE_SCHEDULER_H
+#define FIRMWARE_SCHEDULER_H
+
+#include "policy.h"
+#include "types.h"
+
+void scheduler_init(void);
+
+/**
+ * scheduler_run() - do all that can be done now
+ */
+void scheduler_run(u64 now);
+
+/* policy_rank() and policy_yields() with the times of this device. */
+u64 scheduler_rank(u64 since, unsigned int priority);
+bool scheduler_yields(unsigned int priority, u64 rank, u64 now);
+
+#endif /* FIRMWARE_SCHEDULER_H */

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Slots: putting queues in and out, and what the command processor says about them.
+ */
+#ifndef FIRMWARE_SLOT_H
+#define FIRMWARE_SLOT_H
+
+#include "types.h"
+
+/**
+ * slot_attach() - put a ready queue into a slot nobody has
+ */
+void slot_attach(unsigned int slot, unsigned int queue, u64 now);
+
+/**
+ * slot_detach() - take the queue out after its running task; slot_poll() tells when it is out
+ */
+void slot_detach(unsigned int slot);
+
+/**
+ * slot_kill() - the same, but the running task ends now
+ */
+void slot_kill(unsigned int slot);
+
+/**
+ * slot_poll() - take note of all slots' events
+ */
+void slot_poll(u64 now);
+
+/**
+ * slot_state() - ask the hardware: NPU_SLOT_STATE_*
+ *
+ * A queue in a slot takes its doorbells without the firmware, so what the last event said may
+ * be out of date.
+ */
+u32 slot_state(unsigned int slot);
+
+/* Slots that have a queue, and those of them that are being emptied; one bit each. */
+u32 slot_attached(void);
+u32 slot_leaving(void);
+
+/* Of a slot that has a queue. */
+unsigned int slot_priority(unsigned int slot);
+u64 slot_since(unsigned int slot);
+
+#endif /* FIRMWARE_SLOT_H */
