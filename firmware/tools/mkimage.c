@@ -211,23 +211,32 @@ static void fill_header(uint8_t *image, size_t size, const struct options *optio
 	sha256_final(&hash, header->digest);
 }
 
+/* Written under another name first: a build that broke off must not leave half an image. */
 static int write_image(const char *path, const uint8_t *image, size_t size)
 {
-	FILE *file = fopen(path, "wb");
+	int result = EXIT_FAILED;
+	char *temporary = NULL;
 	bool written;
+	FILE *file;
 
-	if (!file)
-		return complain(EXIT_FAILED, "cannot create %s: %s", path, strerror(errno));
-
+	if (asprintf(&temporary, "%s.part", path) < 0)
+		return complain(EXIT_FAILED, "no memory");
+	file = fopen(temporary, "wb");
+	if (!file) {
+		complain(EXIT_FAILED, "cannot create %s: %s", temporary, strerror(errno));
+		goto out;
+	}
 	written = fwrite(image, 1, size, file) == size;
 	/* What was buffered may fail only now. */
-	if (fclose(file) != 0 || !written) {
-		int error = errno;
-
-		remove(path);
-		return complain(EXIT_FAILED, "cannot write %s: %s", path, strerror(error));
+	if (fclose(file) != 0 || !written || rename(temporary, path) != 0) {
+		complain(EXIT_FAILED, "cannot write %s: %s", path, strerror(errno));
+		remove(temporary);
+		goto out;
 	}
-	return EXIT_DONE;
+	result = EXIT_DONE;
+out:
+	free(temporary);
+	return result;
 }
 
 static int make_image(const struct options *options)
