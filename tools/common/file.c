@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#include "file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void *file_read(const char *path, size_t limit, size_t *size, char *error, size_t error_size)
+{
+	char *data = NULL, *result = NULL;
+	struct stat status;
+	size_t got;
+	FILE *file = fopen(path, "rb");
+
+	if (!file) {
+		snprintf(error, error_size, "%s: cannot be opened: %s", path, strerror(errno));
+		return NULL;
+	}
+	if (fstat(fileno(file), &status) || !S_ISREG(status.st_mode)) {
+		snprintf(error, error_size, "%s: is no regular file", path);
+		goto out;
+	}
+	if ((unsigned long long)status.st_size > limit) {
+		snprintf(error, error_size, "%s: has %lld bytes, at most %zu are read", path,
+			 (long long)status.st_size, limit);
+		goto out;
+	}
+	data = malloc((size_t)status.st_size + 1);
+	if (!data) {
+		snprintf(error, error_size, "%s: no memory for its %lld bytes", path,
+			 (long long)status.st_size);
+		goto out;
+	}
+	got = fread(data, 1, (size_t)status.st_size, file);
+	if (got != (size_t)status.st_size) {
+		snprintf(error, error_size, "%s: only %zu of %lld bytes could be read", path, got,
+			 (long long)status.st_size);
+		goto out;
+	}
+	data[got] = 0;
+	*size = got;
+	result = data;
+	data = NULL;
+out:
+	free(data);
+	fclose(file);
+	return result;
+}
+
+int file_write(const char *path, const void *data, size_t size, char *error, size_t error_size)
+{
+	FILE *file = fopen(path, "wb");
+	int failed;
+
+	if (!file) {
+		snprintf(error, error_size, "%s: cannot be written: %s", path, strerror(errno));
+		return -1;
+	}
+	failed = fwrite(data, 1, size, file) != size;
+	failed |= fclose(file) != 0;
+	if (!failed)
+		return 0;
+	snprintf(error, error_size, "%s: could not be written whole: %s", path, strerror(errno));
+	unlink(path);
+	return -1;
+}
