@@ -59,16 +59,21 @@ out:
 	return result;
 }
 
+/* The folder the path names: a model that is a link is looked for where the link is. */
 static char *folder_of(const char *path)
 {
-	char *resolved = realpath(path, NULL);
-	char *slash;
+	const char *slash = strrchr(path, '/');
+	char *folder, *resolved;
 
-	if (!resolved)
+	if (!slash)
+		return realpath(".", NULL);
+	folder = strndup(path, slash == path ? 1 : (size_t)(slash - path));
+	if (!folder)
 		return NULL;
-	slash = strrchr(resolved, '/');
-	if (slash)
-		*slash = 0;
+	resolved = realpath(folder, NULL);
+	free(folder);
+	if (resolved && !strcmp(resolved, "/"))
+		resolved[0] = 0;
 	return resolved;
 }
 
