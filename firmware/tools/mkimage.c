@@ -148,7 +148,8 @@ static int parse_options(int argc, char **argv, struct options *options)
 					names[letter - required].name);
 	}
 	if (argc - optind != 2)
-		return complain(EXIT_USAGE, "give the binary and the image, not %d files; see --help",
+		return complain(EXIT_USAGE,
+				"give the binary and the image, not %d files; see --help",
 				argc - optind);
 	options->input = argv[optind];
 	options->output = argv[optind + 1];

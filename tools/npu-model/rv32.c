@@ -517,7 +517,6 @@ void rv32_init(struct rv32 *core, uint8_t *tcm, const struct rv32_bus *bus)
 	core->bus = bus;
 	core->mstatus = RV32_MSTATUS_MPP;
 	core->status = RV32_HALTED;
-	rv32_update_attention(core);
 }
 
 void rv32_reset(struct rv32 *core, uint32_t pc)
@@ -538,7 +537,6 @@ void rv32_reset(struct rv32 *core, uint32_t pc)
 	core->mcycle_offset = 0 - core->cycle;
 	core->minstret_offset = 0 - core->retired;
 	rv32_tcm_changed(core, 0, NPU_FW_TCM_SIZE);
-	rv32_update_attention(core);
 }
 
 unsigned int rv32_step(struct rv32 *core)

@@ -117,7 +117,7 @@ bool rv32_csr_write(struct rv32 *core, uint32_t csr, uint32_t value);
 
 /**
  * rv32_update_attention() - to be called after a change of lines, mie, mstatus, status or
- * stop_requested
+ * stop_requested while the core runs, and before it does
  */
 static inline void rv32_update_attention(struct rv32 *core)
 {

@@ -194,6 +194,7 @@ static const struct refusal refusals[] = {
 	{ ENTRY, 0x10000100 + PAYLOAD_SIZE, NPU_BOOT_STATUS_BAD_ENTRY },
 	{ ENTRY, 0xfffffffe, NPU_BOOT_STATUS_BAD_ENTRY },
 	{ VERSION, 0, NPU_BOOT_STATUS_BAD_VERSION },
+	{ VERSION, 0x2e312e20, NPU_BOOT_STATUS_BAD_VERSION },
 	{ VERSION, 0x2e310a31, NPU_BOOT_STATUS_BAD_VERSION },
 	{ VERSION, 0x2e312031, NPU_BOOT_STATUS_BAD_VERSION },
 	{ VERSION, 0x2e31ff31, NPU_BOOT_STATUS_BAD_VERSION },
@@ -248,7 +249,10 @@ static void test_limits(void **state)
 	memset(image + VERSION, 'v', 31);
 	seal(image, IMAGE_SIZE);
 	assert_int_equal(check(image, IMAGE_SIZE), NPU_BOOT_STATUS_RUNNING);
-	image[VERSION + 31] = 'v';
+	memset(image + VERSION, 0, 32);
+	seal(image, IMAGE_SIZE);
+	assert_int_equal(check(image, IMAGE_SIZE), NPU_BOOT_STATUS_BAD_VERSION);
+	memset(image + VERSION, 'v', 32);
 	seal(image, IMAGE_SIZE);
 	assert_int_equal(check(image, IMAGE_SIZE), NPU_BOOT_STATUS_BAD_VERSION);
 }
@@ -299,7 +303,9 @@ static uint32_t next_random(uint64_t *state)
 /* One to four changes, of a byte or a word, and now and then a cut or an extension. */
 static size_t mutate(uint8_t *image, uint64_t *seed)
 {
-	static const uint32_t values[] = { 0, 1, 4, 0x7fffffff, 0x80000000, 0xfffffffc, 0xffffffff };
+	static const uint32_t values[] = {
+		0, 1, 4, 0x7fffffff, 0x80000000, 0xfffffffc, 0xffffffff,
+	};
 	unsigned int changes = 1 + next_random(seed) % 4;
 
 	while (changes--) {

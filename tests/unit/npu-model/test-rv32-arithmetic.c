@@ -79,7 +79,9 @@ static void check_pair(struct machine *machine, uint32_t a, uint32_t b)
 		if (core->pc != pc)
 			fail_msg("%s: pc 0x%x instead of 0x%x", names[n], core->pc, pc);
 		for (uint32_t r = 1; r < 32; r++) {
-			if (r != REGISTER_A0 && core->x[r] != (r == REGISTER_A1 ? b : 0xabcd0000 + r))
+			uint32_t before = r == REGISTER_A1 ? b : 0xabcd0000 + r;
+
+			if (r != REGISTER_A0 && core->x[r] != before)
 				fail_msg("%s changed x%u", names[n], r);
 		}
 		assert_int_equal(core->x[0], 0);

@@ -26,6 +26,7 @@
 #define MRET		0x30200073
 #define WFI		0x10500073
 #define ENABLE		0x30046073	/* csrsi mstatus, 8 */
+#define DISABLE		0x30047073	/* csrci mstatus, 8 */
 #define ILLEGAL		0x00000000
 
 #define A0		10
@@ -78,8 +79,9 @@ static void test_reset_keeps_time(void **state)
 	(void)state;
 	rv32_run(core, 100);
 	rv32_set_irq(core, RV32_IRQ_TIMER);
-	core->mscratch = core->mepc = core->mtval = 5;
+	core->mscratch = core->mepc = core->mtval = core->mcause = 5;
 	core->mie = RV32_IRQ_EXTERNAL;
+	core->mstatus = 0x1888;
 	rv32_reset(core, TCM);
 	assert_int_equal(core->cycle, 100);
 	assert_int_equal(core->retired, 100);
@@ -281,7 +283,24 @@ static void test_trap_in_trap(void **state)
 	assert_int_equal(rv32_step(core), 0);
 	rv32_reset(core, TCM);
 	assert_int_equal(core->fatal.cause, 0);
-	assert_int_equal(rv32_step(core), 1);
+	/* And forgotten by a reset. */
+	core->mtvec = HANDLER;
+	rv32_run(core, core->cycle + 3);
+	assert_int_equal(core->status, RV32_RUNNING);
+	assert_int_equal(core->x[A0], 1);
+	free(machine);
+}
+
+/* Writing mstatus is not enough to be out of the handler. */
+static void test_trap_after_status(void **state)
+{
+	const uint32_t handler[] = { DISABLE, ECALL };
+	struct machine *machine = MACHINE_WITH(ECALL);
+
+	(void)state;
+	machine_write(machine, HANDLER, handler, sizeof(handler));
+	assert_int_equal(rv32_run(&machine->core, 1000), RV32_HALTED);
+	assert_int_equal(machine->core.fatal.pc, HANDLER + 4);
 	free(machine);
 }
 
@@ -340,37 +359,50 @@ static void test_changed_from_outside(void **state)
 	free(machine);
 }
 
-/* The core writes its own code; @at is where the instruction to be replaced lies. */
-static void check_own_change(uint32_t at)
+/*
+ * The core writes its own code: @store (through a1) puts @value @offset bytes into the addi
+ * a0, a0, 1 at @at. Returns a0 << 8 | a1 after that ran with both of them zero.
+ */
+static uint32_t own_change(uint32_t at, uint32_t store, uint32_t offset, uint32_t value)
 {
 	const uint32_t code[] = { ADD_1, JUMP_SELF };
-	struct machine *machine = MACHINE_WITH(STORE_HALF, JUMP_SELF);
+	struct machine *machine = MACHINE_WITH(store, JUMP_SELF);
 	struct rv32 *core = &machine->core;
+	uint32_t result;
 
 	machine_write(machine, at, code, sizeof(code));
 	core->pc = at;
 	rv32_step(core);
 	assert_int_equal(core->x[A0], 1);
-	/* addi a0, a0, 1 becomes addi a0, a0, 2 by its upper half. */
 	core->pc = TCM;
-	core->x[A0] = 0x0025;
-	core->x[A1] = at + 2;
+	core->x[A0] = value;
+	core->x[A1] = at + offset;
 	rv32_step(core);
 	core->pc = at;
-	core->x[A0] = 0;
+	core->x[A0] = core->x[A1] = 0;
 	rv32_step(core);
-	assert_int_equal(core->x[A0], 2);
+	result = core->x[A0] << 8 | core->x[A1];
 	free(machine);
+	return result;
 }
 
 static void test_changed_by_itself(void **state)
 {
+	/* Within a line of the record of where code is, across two, and at the end of TCM. */
+	static const uint32_t places[] = {
+		TCM + 0x100, TCM + 0x102, TCM + 0x13e, TCM + NPU_FW_TCM_SIZE - 8,
+	};
+
 	(void)state;
-	check_own_change(TCM + 0x100);
-	check_own_change(TCM + 0x102);
-	/* Across two lines of the record of where code is. */
-	check_own_change(TCM + 0x13e);
-	check_own_change(TCM + NPU_FW_TCM_SIZE - 8);
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		/* addi a0, a0, 2; addi a0, a0, 257; addi a1, a0, 1 */
+		assert_int_equal(own_change(places[i], STORE_HALF, 2, 0x0025), 2 << 8);
+		assert_int_equal(own_change(places[i], STORE_BYTE, 3, 0x10), 257 << 8);
+		assert_int_equal(own_change(places[i], STORE_BYTE, 2, 0x25), 2 << 8);
+		assert_int_equal(own_change(places[i], STORE_HALF, 0, 0x0593), 1);
+		assert_int_equal(own_change(places[i], STORE_BYTE, 1, 0x06), 0);
+		assert_int_equal(own_change(places[i], STORE_BYTE, 0, 0x93), 1);
+	}
 }
 
 /* ---------------------------------------------------------------- random programs */
@@ -516,6 +548,7 @@ int main(void)
 		cmocka_unit_test(test_sleep),
 		cmocka_unit_test(test_stop_and_halt),
 		cmocka_unit_test(test_trap_in_trap),
+		cmocka_unit_test(test_trap_after_status),
 		cmocka_unit_test(test_trap_without_handler),
 		cmocka_unit_test(test_trap_after_handler),
 		cmocka_unit_test(test_changed_from_outside),
