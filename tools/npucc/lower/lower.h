@@ -40,6 +40,7 @@ struct lower {
 	enum npu_dtype float_type;	/* NPU_DTYPE_FP16 */
 	uint32_t local_limit;		/* bytes of local SRAM that tiles may use */
 	uint32_t pipeline_stages;	/* 1: no double buffering; 2, 3 */
+	uint32_t tile_min, tile_max;	/* output positions of a tile; 0: no bound */
 	/* state of the open layer */
 	uint32_t local_used[NPU_PROGRAM_CLUSTERS_MAX];
 	uint32_t tokens_used[NPU_PROGRAM_CLUSTERS_MAX];

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+/* What convolutions and matrix products share around plan and emission. */
+#include "mac.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+bool mac_activation(const struct graph_activation *activation, uint8_t *stage, float *low,
+		    float *high)
+{
+	switch (activation->kind) {
+	case GRAPH_ACTIVATION_NONE:
+		*stage = NPU_ACTIVATION_NONE;
+		return true;
+	case GRAPH_ACTIVATION_RELU:
+		*stage = NPU_ACTIVATION_CLAMP;
+		*low = 0.0f;
+		*high = INFINITY;
+		return true;
+	case GRAPH_ACTIVATION_CLIP:
+		*stage = NPU_ACTIVATION_CLAMP;
+		*low = activation->alpha;
+		*high = activation->beta;
+		return true;
+	default:
+		*stage = NPU_ACTIVATION_TABLE;
+		return lower_table_supports(activation);
+	}
+}
+
+/* Rows of @strides follow each other without a gap. */
+static bool rows_join(const int64_t strides[3], uint32_t width, uint32_t height)
+{
+	return height == 1 || strides[MAC_Y] == strides[MAC_X] * width;
+}
+
+static bool is_pointwise(const struct mac_problem *problem)
+{
+	unsigned int axis;
+
+	for (axis = 0; axis < 2; axis++)
+		if (problem->kernel[axis] != 1 || problem->stride[axis] != 1 || problem->pad[axis])
+			return false;
+	return problem->out_height == problem->height && problem->out_width == problem->width;
+}
+
+/* All instances lie @bytes times their number from the first, for every operand. */
+static bool instances_join(const struct mac_problem *problem, const struct mac_instance *instances)
+{
+	int64_t width = problem->width;
+	uint32_t i;
+
+	for (i = 1; i < problem->instance_count; i++) {
+		const struct mac_instance *now = &instances[i], *before = &instances[i - 1];
+
+		if (now->weight_set != before->weight_set ||
+		    now->activations - before->activations != problem->a_stride[MAC_X] * width ||
+		    now->output - before->output != problem->o_stride[MAC_X] * width ||
+		    (problem->residual &&
+		     now->residual - before->residual != problem->r_stride[MAC_X] * width))
+			return false;
+	}
+	return true;
+}
+
+void mac_flatten(struct mac_problem *problem, struct mac_instance *instances)
+{
+	uint32_t width = problem->width, height = problem->height;
+
+	if (!is_pointwise(problem))
+		return;
+	if (!rows_join(problem->a_stride, width, height) ||
+	    !rows_join(problem->o_stride, width, height) ||
+	    (problem->residual && !rows_join(problem->r_stride, width, height)) ||
+	    (uint64_t)width * height > UINT32_MAX / 2)
+		return;
+	problem->height = problem->out_height = 1;
+	problem->width = problem->out_width = width * height;
+	if (!instances_join(problem, instances) ||
+	    (uint64_t)problem->width * problem->instance_count > UINT32_MAX / 2)
+		return;
+	problem->width *= problem->instance_count;
+	problem->out_width = problem->width;
+	problem->instance_count = 1;
+}
+
+int mac_lower(struct lower *lower, const struct mac_problem *problem)
+{
+	int64_t *offsets = NULL, parameters = 0, table = 0;
+	struct mac_plan plan;
+	int result = -1;
+
+	if (mac_plan(lower, problem, &plan))
+		return -1;
+	offsets = calloc(problem->weight_sets, sizeof(*offsets));
+	if (!offsets) {
+		diag_error(lower->diag, "node '%s': no memory for %u sets of weights",
+			   problem->node->name, problem->weight_sets);
+		goto out;
+	}
+	if (problem->weights && mac_pack(lower, problem, &plan, offsets))
+		goto out;
+	if (problem->bias && mac_parameters(lower, problem, &parameters))
+		goto out;
+	if (plan.table_bytes && lower_table(lower, &problem->activation, &table))
+		goto out;
+	if (mac_emit(lower, problem, &plan, offsets, parameters, table))
+		goto out;
+	lower->figures.macs = problem->macs;
+	lower->figures.cycles = plan.cycles;
+	lower->figures.dram_bytes = plan.dram_bytes;
+	result = 0;
+out:
+	free(offsets);
+	return result;
+}
