@@ -22,6 +22,7 @@ struct npucc_front_options {
 	uint32_t shape_count;
 	int fusion;		/* 0 (each node apart), 1 (into producers), 2 (everything) */
 	uint64_t disabled_passes;	/* bits of enum fuse_pass (fuse/fuse.h) left out */
+	bool fold_affine;	/* the back end takes graph_activation.affine: pass FUSE_AFFINE */
 	uint64_t max_memory;	/* bytes import and folding may use; 0: default */
 	bool keep_going;	/* scan: unknown shapes and operators are no error */
 	FILE *dump;		/* when set, the graph after each stage is written here */

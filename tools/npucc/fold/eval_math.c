@@ -109,7 +109,7 @@ static double eval_arithmetic(const struct graph_activation *activation, double 
 	}
 }
 
-double eval_activation(const struct graph_activation *activation, double x)
+static double eval_function(const struct graph_activation *activation, double x)
 {
 	double alpha = (double)activation->alpha, beta = (double)activation->beta;
 
@@ -157,6 +157,13 @@ double eval_activation(const struct graph_activation *activation, double x)
 	default:
 		return eval_arithmetic(activation, x);
 	}
+}
+
+double eval_activation(const struct graph_activation *activation, double x)
+{
+	double y = eval_function(activation, x);
+
+	return activation->affine ? y * (double)activation->scale + (double)activation->shift : y;
 }
 
 static double eltwise_float(enum graph_eltwise_kind kind, double a, double b)

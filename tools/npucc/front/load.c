@@ -89,6 +89,7 @@ static int run_stages(struct npucc_model *model, struct wire_bytes bytes,
 		.files = model->files,
 		.options = options,
 	};
+	uint64_t disabled = options->disabled_passes;
 
 	import.model = onnx_parse(bytes, &model->arena, diag);
 	if (!import.model)
@@ -106,7 +107,9 @@ static int run_stages(struct npucc_model *model, struct wire_bytes bytes,
 	dump(model, options, "import");
 	if (!options->keep_going && check_known(model->graph, diag))
 		return -1;
-	if (fuse_graph(model->graph, options->fusion, options->disabled_passes, diag))
+	if (!options->fold_affine)
+		disabled |= (uint64_t)1 << FUSE_AFFINE;
+	if (fuse_graph(model->graph, options->fusion, disabled, diag))
 		return -1;
 	dump(model, options, "fuse");
 	return 0;

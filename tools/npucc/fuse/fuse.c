@@ -9,12 +9,15 @@ static const struct {
 	uint32_t (*run)(struct graph *graph);
 } passes[FUSE_PASS_COUNT] = {
 	[FUSE_VIEWS] = { "views", 1, fuse_views },
-	[FUSE_PATTERNS] = { "patterns", 2, fuse_patterns },
-	[FUSE_CONSTANTS] = { "constants", 2, fuse_constants },
+	[FUSE_PAD] = { "pad", 1, fuse_pad },
+	[FUSE_NORM] = { "norm", 2, fuse_norm },
+	[FUSE_PATTERNS] = { "patterns", 1, fuse_patterns },
 	[FUSE_BATCHNORM] = { "batchnorm", 1, fuse_batchnorm },
 	[FUSE_BIAS] = { "bias", 1, fuse_bias },
+	[FUSE_LINEAR] = { "linear", 2, fuse_linear },
 	[FUSE_RESIDUAL] = { "residual", 2, fuse_residual },
 	[FUSE_ACTIVATION] = { "activation", 1, fuse_activation },
+	[FUSE_AFFINE] = { "affine", 2, fuse_affine },
 	[FUSE_TRANSPOSE] = { "transpose", 2, fuse_transpose },
 };
 
@@ -43,18 +46,37 @@ static int run_pass(struct graph *graph, uint32_t pass, struct diag *diag, uint3
 	return 0;
 }
 
-int fuse_graph(struct graph *graph, int level, uint64_t disabled, struct diag *diag)
+/* Passes @first up to @end until none of them changes anything. */
+static int run_group(struct graph *graph, uint32_t first, uint32_t end, int level,
+		     uint64_t disabled, struct diag *diag, uint32_t *total)
 {
 	uint32_t round, pass, changes;
 
 	for (round = 0; round < MAX_ROUNDS; round++) {
 		changes = 0;
-		for (pass = 0; pass < FUSE_PASS_COUNT; pass++) {
+		for (pass = first; pass < end; pass++) {
 			if (passes[pass].level > level || (disabled >> pass & 1))
 				continue;
 			if (run_pass(graph, pass, diag, &changes))
 				return -1;
 		}
+		*total += changes;
+		if (!changes)
+			return 0;
+	}
+	return 0;
+}
+
+int fuse_graph(struct graph *graph, int level, uint64_t disabled, struct diag *diag)
+{
+	uint32_t round, changes;
+
+	/* Patterns first and to the end: an activation fused too early hides them. */
+	for (round = 0; round < MAX_ROUNDS; round++) {
+		changes = 0;
+		if (run_group(graph, 0, FUSE_RESIDUAL, level, disabled, diag, &changes) ||
+		    run_group(graph, FUSE_RESIDUAL, FUSE_PASS_COUNT, level, disabled, diag, &changes))
+			return -1;
 		if (!changes)
 			return 0;
 	}

@@ -12,13 +12,16 @@
 /* In the order they run; the bit in npucc_front_options.disabled_passes is 1 << this. */
 enum fuse_pass {
 	FUSE_VIEWS,		/* identity reshapes, transposes, casts; pairs of them */
-	FUSE_PATTERNS,		/* decomposed activations and LayerNorm back to one node */
-	FUSE_CONSTANTS,		/* chains of arithmetic with constants */
-	FUSE_BATCHNORM,		/* scale and shift into weights and bias */
-	FUSE_BIAS,		/* Add of a constant row into CONV, MATMUL */
+	FUSE_PAD,		/* PAD of zeros into the window of CONV */
+	FUSE_NORM,		/* decomposed LayerNorm back to one node */
+	FUSE_PATTERNS,		/* decomposed activations (HardSwish, SiLU, GELU, ...) back to one node */
+	FUSE_BATCHNORM,		/* BATCHNORM, Mul and Div by constants into weights and bias */
+	FUSE_BIAS,		/* Add and Sub of a constant into the bias */
+	FUSE_LINEAR,		/* chains of scalar arithmetic; into the weights that follow */
 	FUSE_RESIDUAL,		/* Add of a tensor into CONV, MATMUL */
 	FUSE_ACTIVATION,	/* activation onto its producer */
-	FUSE_TRANSPOSE,		/* transposes into MATMUL, across element-wise nodes */
+	FUSE_AFFINE,		/* scalar arithmetic after an activation onto it */
+	FUSE_TRANSPOSE,		/* transposes of the last two dimensions into MATMUL */
 	FUSE_PASS_COUNT
 };
 
@@ -31,12 +34,15 @@ int fuse_graph(struct graph *graph, int level, uint64_t disabled, struct diag *d
 
 /* The passes. Each returns the number of rewrites; out of memory is in graph->out_of_memory. */
 uint32_t fuse_views(struct graph *graph);
+uint32_t fuse_pad(struct graph *graph);
+uint32_t fuse_norm(struct graph *graph);
 uint32_t fuse_patterns(struct graph *graph);
-uint32_t fuse_constants(struct graph *graph);
 uint32_t fuse_batchnorm(struct graph *graph);
 uint32_t fuse_bias(struct graph *graph);
+uint32_t fuse_linear(struct graph *graph);
 uint32_t fuse_residual(struct graph *graph);
 uint32_t fuse_activation(struct graph *graph);
+uint32_t fuse_affine(struct graph *graph);
 uint32_t fuse_transpose(struct graph *graph);
 
 const char *fuse_pass_name(enum fuse_pass pass);

@@ -179,6 +179,8 @@ static void dump_activation(const struct graph_activation *activation, FILE *out
 	default:
 		break;
 	}
+	if (activation->affine)
+		fprintf(out, "*%.7g+%.7g", (double)activation->scale, (double)activation->shift);
 }
 
 static void dump_window(const struct graph_window *window, FILE *out)

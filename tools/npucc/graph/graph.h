@@ -199,6 +199,8 @@ struct graph_activation {
 	enum graph_activation_kind kind;
 	float alpha;
 	float beta;
+	bool affine;		/* what follows it: y = scale f(x) + shift; only with */
+	float scale, shift;	/* npucc_front_options.fold_affine */
 };
 
 #define GRAPH_ELTWISES(X) \
