@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+/*
+ * DMA, its effect: strided copies between DRAM, global and local SRAM.
+ *
+ * Elements are copied in the order of the descriptor's dims; source and destination that overlap
+ * give a defined but useless result.
+ */
+#include <string.h>
+
+#include "cluster.h"
+#include "machine.h"
+#include "memory.h"
+
+/* One side: where an element's bytes are. SRAM: a base; DRAM: the page used last. */
+struct side {
+	bool dram;
+	uint8_t *base;
+	uint64_t page;			/* number of the page `base` is of; UINT64_MAX: none */
+	uint64_t start;			/* address of the first element */
+	enum npu_access access;
+};
+
+struct copy {
+	struct npu_model *model;
+	unsigned int context;
+	struct side from;
+	struct side to[NPU_PROGRAM_CLUSTERS_MAX];
+	unsigned int targets;
+	uint8_t *owner;			/* of the window's 64-byte pieces, when that is written */
+	uint8_t owner_value;
+	uint64_t run;			/* bytes without a gap on both sides */
+	unsigned int dims;
+	uint32_t dim[4];
+	int64_t from_stride[4], to_stride[4];
+	struct npu_memory_error error;
+	enum npu_access failed;		/* the access `error` is about */
+};
+
+bool npu_dma_check(const struct npu_task *task, const struct npu_operation *operation,
+		   struct npu_task_fault *fault)
+{
+	const struct npu_tensor *sides[2] = { &operation->src[0], &operation->dst };
+
+	for (unsigned int i = 0; i < 2; i++) {
+		int64_t first = sides[i]->offset + sides[i]->low;
+		int64_t end = sides[i]->offset + sides[i]->high;
+
+		if (sides[i]->space != NPU_SPACE_GLOBAL)
+			continue;
+		if (first >= 0 && end <= (int64_t)task->window_bytes)
+			continue;
+		fault->error = NPU_ERROR_GLOBAL_RANGE;
+		fault->access = i ? NPU_ACCESS_WRITE : NPU_ACCESS_READ;
+		fault->address = (uint64_t)(first < 0 || first > (int64_t)task->window_bytes ?
+					    first : (int64_t)task->window_bytes);
+		return false;
+	}
+	if (operation->dma.multicast >> task->clusters) {
+		fault->error = NPU_ERROR_ILLEGAL_INSTRUCTION;
+		fault->access = NPU_ACCESS_READ;
+		fault->address = 0;
+		return false;
+	}
+	return true;
+}
+
+/* The page of a DRAM side. Returns a pointer to @address, valid to the end of the page, or NULL. */
+static uint8_t *dram_pointer(struct copy *copy, struct side *side, uint64_t address)
+{
+	if (side->page != address >> NPU_PAGE_SHIFT) {
+		uint8_t *data = npu_mmu_pointer(copy->model, copy->context, address, side->access,
+						side->access == NPU_ACCESS_WRITE, &copy->error);
+
+		if (!data) {
+			copy->failed = side->access;
+			return NULL;
+		}
+		side->base = data - (address & NPU_PAGE_MASK);
+		side->page = address >> NPU_PAGE_SHIFT;
+	}
+	return side->base + (address & NPU_PAGE_MASK);
+}
+
+static uint64_t page_left(uint64_t address)
+{
+	return NPU_PAGE_BYTES - (address & NPU_PAGE_MASK);
+}
+
+static bool copy_to(struct copy *copy, struct side *to, uint64_t address, const uint8_t *from,
+		    uint64_t bytes)
+{
+	while (to->dram && bytes) {
+		uint64_t piece = page_left(address) < bytes ? page_left(address) : bytes;
+		uint8_t *out = dram_pointer(copy, to, address);
+
+		if (!out)
+			return false;
+		memmove(out, from, piece);
+		address += piece;
+		from += piece;
+		bytes -= piece;
+	}
+	if (bytes)
+		memmove(to->base + address, from, bytes);
+	return true;
+}
+
+static bool copy_piece(struct copy *copy, uint64_t to, const uint8_t *from, uint64_t bytes)
+{
+	for (unsigned int i = 0; i < copy->targets; i++) {
+		if (!copy_to(copy, &copy->to[i], copy->to[i].start + to, from, bytes))
+			return false;
+	}
+	if (copy->owner) {
+		uint64_t first = (copy->to[0].start + to) / NPU_OWNER_BYTES;
+		uint64_t last = (copy->to[0].start + to + bytes - 1) / NPU_OWNER_BYTES;
+
+		memset(copy->owner + first, copy->owner_value, last - first + 1);
+	}
+	return true;
+}
+
+/* @from and @to are relative to the first elements. */
+static bool copy_run(struct copy *copy, uint64_t from, uint64_t to)
+{
+	uint64_t bytes = copy->run;
+
+	from += copy->from.start;
+	if (!copy->from.dram)
+		return copy_piece(copy, to, copy->from.base + from, bytes);
+	while (bytes) {
+		uint64_t piece = page_left(from) < bytes ? page_left(from) : bytes;
+		const uint8_t *data = dram_pointer(copy, &copy->from, from);
+
+		if (!data || !copy_piece(copy, to, data, piece))
+			return false;
+		from += piece;
+		to += piece;
+		bytes -= piece;
+	}
+	return true;
+}
+
+static bool copy_all(struct copy *copy)
+{
+	uint32_t index[4] = { 0 };
+	uint64_t from = 0, to = 0;
+
+	for (;;) {
+		unsigned int d = copy->dims;
+
+		if (!copy_run(copy, from, to))
+			return false;
+		for (;;) {
+			if (!d)
+				return true;
+			d--;
+			from += (uint64_t)copy->from_stride[d];
+			to += (uint64_t)copy->to_stride[d];
+			if (++index[d] < copy->dim[d])
+				break;
+			from -= (uint64_t)copy->from_stride[d] * copy->dim[d];
+			to -= (uint64_t)copy->to_stride[d] * copy->dim[d];
+			index[d] = 0;
+		}
+	}
+}
+
+static void set_dims(struct copy *copy, const struct npu_tensor *from, const struct npu_tensor *to)
+{
+	copy->run = to->element_bytes;
+	for (unsigned int i = 0; i < 4; i++) {
+		if (to->dim[i] == 1)
+			continue;
+		copy->dim[copy->dims] = to->dim[i];
+		copy->from_stride[copy->dims] = from->stride[i];
+		copy->to_stride[copy->dims] = to->stride[i];
+		copy->dims++;
+	}
+	while (copy->dims && copy->from_stride[copy->dims - 1] == (int64_t)copy->run &&
+	       copy->to_stride[copy->dims - 1] == (int64_t)copy->run) {
+		copy->dims--;
+		copy->run *= copy->dim[copy->dims];
+	}
+}
+
+static struct side make_side(struct npu_model *model, struct npu_cluster *cluster,
+			     const struct npu_tensor *tensor, enum npu_access access)
+{
+	const struct npu_task *task = cluster->task;
+	struct side side = {
+		.page = UINT64_MAX,
+		.start = (uint64_t)tensor->offset,
+		.access = access,
+	};
+
+	switch (tensor->space) {
+	case NPU_SPACE_DRAM:
+		side.dram = true;
+		side.start += task->argument[tensor->argument];
+		break;
+	case NPU_SPACE_GLOBAL:
+		side.base = model->global + task->window_base;
+		break;
+	default:
+		side.base = cluster->memory.local;
+		break;
+	}
+	return side;
+}
+
+static void make_targets(struct copy *copy, struct npu_cluster *cluster,
+			 const struct npu_operation *operation)
+{
+	const struct npu_task *task = cluster->task;
+	unsigned int mask = operation->dma.multicast;
+
+	if (!mask) {
+		copy->to[copy->targets++] = make_side(copy->model, cluster, &operation->dst,
+						      NPU_ACCESS_WRITE);
+		return;
+	}
+	for (unsigned int i = 0; i < task->clusters; i++) {
+		if (mask >> i & 1)
+			copy->to[copy->targets++] =
+				make_side(copy->model, &copy->model->clusters[task->cluster[i]],
+					  &operation->dst, NPU_ACCESS_WRITE);
+	}
+}
+
+bool npu_dma_execute(struct npu_model *model, struct npu_cluster *cluster,
+		     const struct npu_operation *operation, struct npu_task_fault *fault)
+{
+	const struct npu_task *task = cluster->task;
+	struct copy copy = {
+		.model = model,
+		.context = task->context,
+		.from = make_side(model, cluster, &operation->src[0], NPU_ACCESS_READ),
+	};
+
+	make_targets(&copy, cluster, operation);
+	if (operation->dst.space == NPU_SPACE_GLOBAL) {
+		copy.owner = model->global_owner + task->window_base / NPU_OWNER_BYTES;
+		copy.owner_value = (uint8_t)(task->context + 1);
+	}
+	set_dims(&copy, &operation->src[0], &operation->dst);
+	if (copy_all(&copy))
+		return true;
+	fault->error = copy.error.error;
+	fault->address = copy.error.address;
+	fault->access = copy.failed;
+	return false;
+}

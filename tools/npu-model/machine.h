@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The whole device. Internal to the library; npu_model.h is its interface.
+ */
+#ifndef NPU_MODEL_MACHINE_H
+#define NPU_MODEL_MACHINE_H
+
+#include <endian.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bandwidth.h"
+#include "cluster.h"
+#include "command_processor.h"
+#include "config.h"
+#include "control_core.h"
+#include "event.h"
+#include "mmu.h"
+#include "npu_model.h"
+#include "registers.h"
+#include "semaphore.h"
+
+/* Global SRAM remembers the owner of each piece of so many bytes. */
+#define NPU_OWNER_BYTES		64u
+
+/* Device totals; bytes of DRAM are counted in bursts. */
+struct npu_counters {
+	uint64_t tasks, mac, vector, dma, dram_read, dram_write;
+};
+
+struct npu_model {
+	struct npu_config config;
+	struct npu_model_host_ops ops;
+	void *host;
+	uint64_t now;
+	struct npu_event_queue events;
+	struct npu_bandwidth bandwidth;
+	struct npu_counters counters;
+	struct npu_registers registers;
+	struct npu_command_processor command;
+	struct npu_semaphores semaphores;
+	struct npu_control_core core;
+	uint8_t *global;
+	uint8_t *global_owner;		/* context + 1 whose data is in a piece; 0: clean */
+	struct npu_cluster clusters[NPU_CONFIG_CLUSTERS_MAX];
+	struct npu_mmu mmu;
+};
+
+/* A read of DRAM that nothing hides: a level of a walk, a packet, a record. */
+static inline uint64_t npu_walk_cycles(const struct npu_config *config)
+{
+	return config->dram_latency + npu_config_burst_cycles(config);
+}
+
+/**
+ * npu_model_core_read() - a read of the control core's register window
+ * npu_model_core_write() - a write to it
+ *
+ * For the control core, and for tests that play its part. Offsets as for the host, those from
+ * NPU_REG_CORE_ONLY up included.
+ */
+uint32_t npu_model_core_read(struct npu_model *model, uint32_t offset);
+void npu_model_core_write(struct npu_model *model, uint32_t offset, uint32_t value);
+
+#endif /* NPU_MODEL_MACHINE_H */

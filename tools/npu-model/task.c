@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+/* Tasks on their clusters. See task.h. */
+#include "task.h"
+
+#include <string.h>
+
+#include "cluster.h"
+#include "machine.h"
+
+/* Bits of a record's detail below the number of the cluster. */
+#define DETAIL_CLUSTER_SHIFT	56
+
+unsigned int npu_task_gang_index(const struct npu_task *task, unsigned int cluster)
+{
+	unsigned int i = 0;
+
+	while (i + 1 < task->clusters && task->cluster[i] != cluster)
+		i++;
+	return i;
+}
+
+/* Header and arguments come in with the dispatch, from DRAM. */
+static void count_dispatch(struct npu_model *model, struct npu_task *task, unsigned int arguments)
+{
+	uint32_t bursts = 1 + (arguments * 8 + NPU_BURST_BYTES - 1) / NPU_BURST_BYTES;
+
+	task->counters.dram_read += bursts;
+	model->counters.dram_read += bursts;
+}
+
+void npu_task_begin(struct npu_model *model, struct npu_task *task, uint64_t budget_cycles)
+{
+	uint64_t first_decode = model->now + model->config.dispatch_cycles;
+
+	task->running = true;
+	task->ended = 0;
+	task->arrived = 0;
+	task->start = model->now;
+	memset(task->token, 0, sizeof(task->token));
+	memset(task->token_waiters, 0, sizeof(task->token_waiters));
+	memset(&task->counters, 0, sizeof(task->counters));
+	count_dispatch(model, task, task->arguments);
+	for (unsigned int i = 0; i < task->clusters; i++) {
+		struct npu_cluster *cluster = &model->clusters[task->cluster[i]];
+
+		cluster->task = task;
+		cluster->owner = (uint16_t)(task->context + 1);
+		if (cluster->dirty_bytes < task->config.local_bytes)
+			cluster->dirty_bytes = task->config.local_bytes;
+		npu_front_end_begin(model, cluster, le32toh(task->header.entry[i]), first_decode);
+	}
+	npu_event_schedule(&model->events, &task->budget, model->now + budget_cycles);
+}
+
+void npu_task_stop(struct npu_model *model, struct npu_task *task)
+{
+	npu_event_cancel(&model->events, &task->budget);
+	for (unsigned int i = 0; i < task->clusters; i++)
+		npu_cluster_reset(model, &model->clusters[task->cluster[i]]);
+	task->running = false;
+}
+
+void npu_task_stream_ended(struct npu_model *model, struct npu_task *task)
+{
+	struct npu_outcome done = { .status = NPU_STATUS_DONE };
+
+	if (++task->ended == task->clusters)
+		npu_command_task_ended(model, task, &done);
+}
+
+void npu_task_fault(struct npu_model *model, struct npu_task *task, unsigned int cluster,
+		    const struct npu_task_fault *fault)
+{
+	uint64_t mask = (1ull << DETAIL_CLUSTER_SHIFT) - 1;
+	struct npu_outcome outcome = {
+		.status = NPU_STATUS_FAULT,
+		.error = (uint16_t)fault->error,
+		.detail = (fault->address & mask) |
+			  (uint64_t)npu_task_gang_index(task, cluster) << DETAIL_CLUSTER_SHIFT,
+	};
+	struct npu_fault_record record = {
+		.error = fault->error,
+		.context = task->context,
+		.queue = task->queue,
+		.task_id = task->task_id,
+		.address = fault->address,
+		.access = fault->access,
+		.cluster = cluster,
+		.program_offset = fault->program_offset,
+	};
+
+	npu_registers_fault(model, &record);
+	npu_command_task_ended(model, task, &outcome);
+}
+
+static uint64_t scrub_cluster(struct npu_model *model, struct npu_cluster *cluster,
+			      const struct npu_task *task)
+{
+	uint32_t rate = model->config.scrub_local_bytes;
+	uint64_t cycles = (cluster->dirty_bytes + rate - 1) / rate;
+
+	if (!cluster->owner || cluster->owner == task->context + 1)
+		return 0;
+	memset(cluster->memory.local, 0, cluster->dirty_bytes);
+	for (unsigned int half = 0; half < 2; half++)
+		memset(cluster->memory.acc[half], 0, model->config.acc_bytes / 2);
+	cluster->owner = 0;
+	cluster->dirty_bytes = 0;
+	return cycles;
+}
+
+static uint64_t scrub_window(struct npu_model *model, const struct npu_task *task)
+{
+	uint32_t first = task->window_base / NPU_OWNER_BYTES;
+	uint32_t pieces = (task->window_bytes + NPU_OWNER_BYTES - 1) / NPU_OWNER_BYTES;
+	uint32_t rate = model->config.scrub_global_bytes;
+	uint64_t foreign = 0;
+
+	for (uint32_t i = first; i < first + pieces; i++) {
+		uint8_t owner = model->global_owner[i];
+
+		if (!owner || owner == task->context + 1)
+			continue;
+		memset(model->global + (size_t)i * NPU_OWNER_BYTES, 0, NPU_OWNER_BYTES);
+		model->global_owner[i] = 0;
+		foreign++;
+	}
+	return (foreign * NPU_OWNER_BYTES + rate - 1) / rate;
+}
+
+uint64_t npu_task_scrub(struct npu_model *model, const struct npu_task *task)
+{
+	uint64_t longest = scrub_window(model, task);
+
+	for (unsigned int i = 0; i < task->clusters; i++) {
+		uint64_t cycles = scrub_cluster(model, &model->clusters[task->cluster[i]], task);
+
+		longest = cycles > longest ? cycles : longest;
+	}
+	return longest;
+}
