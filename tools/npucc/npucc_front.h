@@ -17,9 +17,20 @@ struct npucc_shape_binding {
 	int64_t dims[GRAPH_MAX_RANK];
 };
 
+/* An input of the model fixed to a value when compiling; the data must outlive the model. */
+struct npucc_constant_binding {
+	const char *name;
+	enum graph_dtype dtype;
+	uint32_t rank;
+	int64_t dims[GRAPH_MAX_RANK];
+	const void *data;	/* aligned for dtype */
+};
+
 struct npucc_front_options {
 	const struct npucc_shape_binding *shapes;
 	uint32_t shape_count;
+	const struct npucc_constant_binding *constants;
+	uint32_t constant_count;
 	int fusion;		/* 0 (each node apart), 1 (into producers), 2 (everything) */
 	uint64_t disabled_passes;	/* bits of enum fuse_pass (fuse/fuse.h) left out */
 	bool fold_affine;	/* the back end takes graph_activation.affine: pass FUSE_AFFINE */

@@ -403,14 +403,42 @@ static int input_shape(struct import *import, const struct onnx_value_info *info
 	return 0;
 }
 
+/* An input fixed by the caller is an initializer. 1: it was one, 0: not, -1: error. */
+static int add_constant_input(struct import *import, const struct onnx_value_info *info)
+{
+	const struct npucc_constant_binding *binding = NULL;
+	struct graph_value *value;
+	uint32_t i;
+
+	for (i = 0; i < import->options->constant_count; i++)
+		if (onnx_is(info->name, import->options->constants[i].name))
+			binding = &import->options->constants[i];
+	if (!binding)
+		return 0;
+	if (info->is_tensor && onnx_dtype(info->type) != binding->dtype)
+		return diag_error(import->diag, "input '%s' is to be fixed to a tensor of type %s, the "
+				  "model states %s", binding->name, graph_dtype_name(binding->dtype),
+				  onnx_type_name(info->type));
+	value = graph_constant_new(import->graph, binding->name, binding->dtype, binding->rank,
+				   binding->dims, binding->data);
+	if (!value || scope_bind(import->scope, import->arena, info->name, value))
+		return diag_error(import->diag, "not enough memory to import the model");
+	return 1;
+}
+
 static int add_input(struct import *import, const struct onnx_value_info *info)
 {
+	int fixed;
+
 	struct graph *graph = import->graph;
 	struct graph_value *value;
 
 	/* Before IR version 4 every initializer had to be listed as an input as well. */
 	if (scope_find(import->scope, info->name))
 		return 0;
+	fixed = add_constant_input(import, info);
+	if (fixed)
+		return fixed < 0 ? -1 : 0;
 	if (!info->is_tensor)
 		return diag_error(import->diag, "input '%s' is not a tensor (a sequence, map or "
 				  "optional), which the device has no form for; give the model tensors",
