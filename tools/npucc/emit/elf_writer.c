@@ -254,7 +254,15 @@ static int write_file(struct writer *writer)
 	if (!gelf_newehdr(writer->elf, ELFCLASS64) || !gelf_getehdr(writer->elf, &header))
 		return elf_problem(writer, "make the header");
 	elf_flagelf(writer->elf, ELF_C_SET, ELF_F_LAYOUT);
+	memcpy(header.e_ident, ELFMAG, SELFMAG);
+	header.e_ident[EI_CLASS] = ELFCLASS64;
 	header.e_ident[EI_DATA] = ELFDATA2LSB;
+	header.e_ident[EI_VERSION] = EV_CURRENT;
+	header.e_ehsize = sizeof(Elf64_Ehdr);
+	header.e_phentsize = sizeof(Elf64_Phdr);
+	header.e_shentsize = sizeof(Elf64_Shdr);
+	header.e_phnum = 3;
+	header.e_shnum = SECTION_COUNT;
 	header.e_type = ET_EXEC;
 	header.e_machine = NPU_ELF_MACHINE;
 	header.e_version = EV_CURRENT;

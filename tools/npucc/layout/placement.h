@@ -23,6 +23,13 @@ struct placement {
 	int64_t strides[GRAPH_MAX_RANK];	/* bytes; any order, may be 0 or negative */
 };
 
+/* What planes between nodes look like in memory. */
+enum layout_preference {
+	LAYOUT_AUTO,		/* channels last around convolutions and pools */
+	LAYOUT_NHWC,		/* channels last wherever there are four dims */
+	LAYOUT_NCHW,		/* never */
+};
+
 /*
  * layout_plan - give every value of @graph a placement (value->user): graph inputs and
  * outputs dense in ONNX order in their own arguments, constants in .rodata (by the
@@ -31,8 +38,8 @@ struct placement {
  * convolutions and pools are channels-last inside .bss.
  * Sets *@scratch_bytes. Returns 0, or -1 with a sentence.
  */
-int layout_plan(struct graph *graph, enum npu_dtype float_type, uint64_t *scratch_bytes,
-		struct diag *diag);
+int layout_plan(struct graph *graph, enum npu_dtype float_type, enum layout_preference preference,
+		uint64_t *scratch_bytes, struct diag *diag);
 
 /* layout_dtype - how the device holds elements of @dtype; floats become @float_type. */
 enum npu_dtype layout_dtype(enum graph_dtype dtype, enum npu_dtype float_type);

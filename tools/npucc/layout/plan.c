@@ -31,6 +31,7 @@ struct value_layout {
 struct plan {
 	struct graph *graph;
 	enum npu_dtype float_type;
+	enum layout_preference preference;
 	struct diag *diag;
 	uint32_t *position;		/* of nodes, by id */
 	uint32_t *class;		/* union-find over values, by id */
@@ -199,8 +200,9 @@ static int place_own(struct plan *plan, struct graph_value *value, uint32_t argu
 	layout = layout_new(plan, value);
 	if (!layout)
 		return out_of_memory(plan);
-	if (argument == NPU_ARG_SCRATCH && value->rank == 4)
-		channels_last = plan->channels_last[class_of(plan, value->id)];
+	if (argument == NPU_ARG_SCRATCH && value->rank == 4 && plan->preference != LAYOUT_NCHW)
+		channels_last = plan->preference == LAYOUT_NHWC ||
+				plan->channels_last[class_of(plan, value->id)];
 	layout->placement.argument = argument;
 	bytes = set_strides(&layout->placement, channels_last);
 	layout->storage = storage_new(plan, argument, bytes, birth);
@@ -409,10 +411,12 @@ static int plan_init(struct plan *plan)
 	return 0;
 }
 
-int layout_plan(struct graph *graph, enum npu_dtype float_type, uint64_t *scratch_bytes,
-		struct diag *diag)
+int layout_plan(struct graph *graph, enum npu_dtype float_type, enum layout_preference preference,
+		uint64_t *scratch_bytes, struct diag *diag)
 {
-	struct plan plan = { .graph = graph, .float_type = float_type, .diag = diag };
+	struct plan plan = {
+		.graph = graph, .float_type = float_type, .preference = preference, .diag = diag,
+	};
 
 	if (graph->input_count + graph->output_count > IO_MAX)
 		return diag_error(diag,

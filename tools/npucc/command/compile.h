@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef NPUCC_COMMAND_COMPILE_H
+#define NPUCC_COMMAND_COMPILE_H
+
+#include "options.h"
+
+/* command_compile, command_scan - the commands; return the exit status. */
+int command_compile(const struct options *options);
+int command_scan(const struct options *options);
+
+/* What compile_graph() found out, for reports. */
+struct compile_report {
+	uint64_t macs, predicted_cycles, roofline_cycles, floor_cycles;
+	uint64_t dram_bytes;		/* planned traffic */
+	uint64_t least_dram_bytes;	/* every weight, input and output once */
+	uint32_t layers, sram_peak_bytes;
+	uint64_t scratch_bytes, text_bytes, rodata_bytes;
+};
+
+/*
+ * compile_graph - lay out, lower and write @graph (which gets placements) to options->output.
+ * @log: tile choices, or NULL. Returns 0, or -1 with a sentence in @diag.
+ */
+int compile_graph(struct graph *graph, const struct options *options, FILE *log,
+		  struct compile_report *report, struct diag *diag);
+
+/*
+ * roofline - bound and floor of the whole network in cycles, by the definition of
+ * Documentation/compiler: sum over MAC nodes of the larger of array time and weights' DRAM
+ * time, plus inputs and outputs; and the larger of the two sums.
+ */
+void roofline(const struct graph *graph, const struct npu_config *config,
+	      struct compile_report *report);
+
+#endif

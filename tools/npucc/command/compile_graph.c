@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+/* The back end in order: placements, layers, program, file. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "../emit/program.h"
+#include "../lower/lower.h"
+#include "../lower/rodata.h"
+#include "compile.h"
+
+struct backend {
+	struct lower lower;
+	struct program program;
+	const struct options *options;
+};
+
+static int backend_init(struct backend *backend, struct graph *graph,
+			const struct options *options, FILE *log, struct diag *diag)
+{
+	struct lower *lower = &backend->lower;
+	uint32_t cluster;
+
+	backend->options = options;
+	*lower = (struct lower){
+		.graph = graph,
+		.config = &options->config,
+		.diag = diag,
+		.arena = graph->arena,
+		.clusters = options->config.clusters,
+		.float_type = NPU_DTYPE_FP16,
+		.local_limit = options->config.local_bytes,
+		.pipeline_stages = options->pipeline_stages,
+		.tile_min = options->tile_min,
+		.tile_max = options->tile_max,
+		.log = log,
+		.rodata = rodata_new(),
+	};
+	if (options->max_sram_bytes && options->max_sram_bytes < lower->local_limit)
+		lower->local_limit = options->max_sram_bytes;
+	for (cluster = 0; cluster < lower->clusters; cluster++) {
+		lower->streams[cluster] = stream_new();
+		if (!lower->streams[cluster])
+			return diag_error(diag, "no memory for %u streams", lower->clusters);
+	}
+	return lower->rodata ? 0 : diag_error(diag, "no memory for constants");
+}
+
+static void backend_free(struct backend *backend)
+{
+	uint32_t cluster;
+
+	for (cluster = 0; cluster < backend->lower.clusters; cluster++)
+		stream_free(backend->lower.streams[cluster]);
+	rodata_free(backend->lower.rodata);
+}
+
+static void open_layer(struct backend *backend, const struct graph_node *node,
+		       struct program_layer *layer)
+{
+	uint32_t cluster;
+
+	*layer = (struct program_layer){ .name = node->name, .op = node->op_type,
+					 .mark = backend->lower.marks };
+	for (cluster = 0; cluster < backend->lower.clusters; cluster++)
+		stream_bytes(backend->lower.streams[cluster], &layer->start[cluster]);
+}
+
+static int lower_layers(struct backend *backend, struct compile_report *report)
+{
+	struct program *program = &backend->program;
+	struct lower *lower = &backend->lower;
+	struct graph_node *node, *following;
+
+	program->layers = arena_alloc_array(lower->arena, lower->graph->node_count + 1ull,
+					    sizeof(*program->layers));
+	if (!program->layers)
+		return diag_error(lower->diag, "no memory for %u layers", lower->graph->node_count);
+	graph_for_each_node(lower->graph, node, following) {
+		struct program_layer *layer = &program->layers[program->layer_count];
+
+		if (layout_is_view(node))
+			continue;
+		open_layer(backend, node, layer);
+		if (lower_node(lower, node))
+			return -1;
+		layer->macs = lower->figures.macs;
+		layer->predicted_cycles = lower->figures.cycles;
+		layer->dram_bytes = lower->figures.dram_bytes;
+		report->predicted_cycles += layer->predicted_cycles;
+		report->dram_bytes += layer->dram_bytes;
+		program->layer_count++;
+		if (lower->log)
+			fprintf(lower->log, "layer %u: %s (%s): %" PRIu64 " MACs, %" PRIu64 " cycles, %" PRIu64 " DRAM bytes\n",
+				layer->mark, layer->name, layer->op, layer->macs,
+				layer->predicted_cycles, layer->dram_bytes);
+	}
+	return 0;
+}
+
+static int write_program(struct backend *backend, struct compile_report *report)
+{
+	struct program *program = &backend->program;
+	struct lower *lower = &backend->lower;
+	uint32_t cluster;
+
+	program->model_name = lower->graph->name ? lower->graph->name : "";
+	program->target = lower->config->name;
+	program->clusters = lower->clusters;
+	program->dma_channels = lower->config->dma_channels;
+	program->local_bytes = lower->local_peak;
+	program->rodata = rodata_bytes(lower->rodata, &program->rodata_bytes);
+	program->precision = lower->float_type;
+	program->graph = lower->graph;
+	program->macs = report->macs;
+	program->predicted_cycles = report->predicted_cycles;
+	program->roofline_cycles = report->roofline_cycles;
+	program->floor_cycles = report->floor_cycles;
+	for (cluster = 0; cluster < lower->clusters; cluster++) {
+		program->streams[cluster] = lower->streams[cluster];
+		stream_end(program->streams[cluster]);
+		if (stream_failed(program->streams[cluster]))
+			return diag_error(lower->diag, "no memory for the program of cluster %u",
+					  cluster);
+	}
+	if (program_build(program, lower->arena, lower->diag))
+		return -1;
+	report->layers = program->layer_count;
+	report->sram_peak_bytes = lower->local_peak;
+	report->text_bytes = program->text_bytes;
+	report->rodata_bytes = program->rodata_bytes;
+	return elf_write(program, backend->options->output, lower->diag);
+}
+
+int compile_graph(struct graph *graph, const struct options *options, FILE *log,
+		  struct compile_report *report, struct diag *diag)
+{
+	struct backend backend = { 0 };
+	int result = -1;
+
+	*report = (struct compile_report){ 0 };
+	roofline(graph, &options->config, report);
+	if (layout_plan(graph, NPU_DTYPE_FP16, options->layout, &report->scratch_bytes, diag))
+		return -1;
+	backend.program.scratch_bytes = report->scratch_bytes;
+	if (backend_init(&backend, graph, options, log, diag))
+		goto out;
+	if (lower_layers(&backend, report))
+		goto out;
+	result = write_program(&backend, report);
+out:
+	backend_free(&backend);
+	return result;
+}
