@@ -10,6 +10,7 @@
 #include <immintrin.h>
 #endif
 
+#include "cpu_features.h"
 #include "execute_internal.h"
 #include "numbers.h"
 
@@ -26,7 +27,7 @@ static struct npu_kernels choose_kernels(const struct npu_config *config)
 	(void)config;
 #ifdef NPU_HAVE_AVX2
 	if (!config->plain && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-	    __builtin_cpu_supports("f16c")) {
+	    cpu_has_f16c()) {
 		kernels.convert = &npu_convert_kernels_avx2;
 		kernels.element = &npu_element_kernels_avx2;
 		kernels.mac = &npu_mac_kernels_avx2;
