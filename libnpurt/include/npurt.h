@@ -211,7 +211,7 @@ struct npurt_context_options {
 	uint32_t flags;		/* NPURT_CONTEXT_* */
 	uint32_t queue_depth;	/* tasks in flight at most, 1..65536; default 64 */
 	uint32_t priority;	/* 0..15, 15 first; default 0 */
-	uint32_t spin_us;	/* how long a waiter spins before it sleeps; default 20, 0 on one CPU */
+	uint32_t spin_us;	/* a waiter spins so long before it sleeps; default 20, 0 on one CPU */
 };
 
 /**
@@ -393,6 +393,9 @@ enum npurt_host_type {
 	NPURT_HOST_BOOL = 9,
 	NPURT_HOST_FLOAT16 = 10,
 	NPURT_HOST_DOUBLE = 11,
+	NPURT_HOST_UINT32 = 12,
+	NPURT_HOST_UINT64 = 13,
+	NPURT_HOST_BFLOAT16 = 16,
 };
 
 #define NPURT_RANK_MAX 8
@@ -499,9 +502,9 @@ NPURT_API int npurt_model_get_layer(const struct npurt_model *model, uint32_t in
  * @device: room for the device's elements, usually npurt_buffer_map(); not overlapping @host
  * @device_bytes: at least @info->device_bytes
  *
- * Reals become quantized integers by scale and zero point, rounding half to even and saturating;
- * float to fp16 rounds to nearest even, subnormals are kept, every NaN becomes 0x7e00. Integers
- * become integers of another width by saturation.
+ * Reals become quantized integers by scale and zero point, rounding half to even and saturating,
+ * NaN becomes the zero point; reals to fp16 round once to nearest even, subnormals are kept, every
+ * NaN becomes 0x7e00. Integers become integers of another width by saturation.
  *
  * Return: 0; -EINVAL (a size too small, a type that cannot be converted).
  * Any thread.  Guide: Conversions.
@@ -548,7 +551,7 @@ struct npurt_run_options {
 	uint32_t policy;	/* enum npurt_policy */
 	uint32_t flags;		/* NPURT_RUN_* */
 	int64_t timeout_ns;	/* of NPURT_POLICY_TIMEOUT */
-	uint64_t budget_cycles;	/* device cycles after which the task is ended, rounded up to 1024 */
+	uint64_t budget_cycles;	/* device cycles until the task is ended, rounded up to 1024 */
 };
 
 /* Where an input is read or an output written: the tensor's dense bytes in a buffer. */
@@ -656,7 +659,7 @@ NPURT_API int npurt_future_get_report(struct npurt_future *future,
 /* When a layer ended, in device cycles after the task's start. */
 struct npurt_layer_time {
 	uint64_t end;		/* its last output was stored, on the last of its clusters */
-	uint64_t cycles;	/* end - the latest end of a layer before it; these sum to the last end */
+	uint64_t cycles;	/* end - the latest end before it; these sum to the last end */
 };
 
 /**

@@ -25,7 +25,7 @@
 struct world {
 	void *table[TABLES_MAX];
 	long tables, hosts;
-	long allocations_left;	/* then there is no memory; -1: plenty */
+	long allocations_left; /* then there is no memory; -1: plenty */
 	struct npu_pgtable pt;
 };
 
@@ -121,7 +121,7 @@ static unsigned int walk(struct world *world, uint64_t va, uint64_t *pa, uint64_
 	int i;
 
 	if (va >> 38 && va >> 38 != 0x3ffffff)
-		return 0;	/* bits 63:39 must equal bit 38 */
+		return 0; /* bits 63:39 must equal bit 38 */
 	for (i = 2; i >= 0; i--) {
 		uint64_t vpn = va >> (12 + 9 * i) & 511;
 		uint64_t ppn, pte;
@@ -142,11 +142,12 @@ static unsigned int walk(struct world *world, uint64_t va, uint64_t *pa, uint64_
 			table = ppn << 12;
 			continue;
 		}
-		assert_false((pte & 4) && !(pte & 2));	/* W without R is reserved */
+		assert_false((pte & 4) && !(pte & 2)); /* W without R is reserved */
 		assert_int_equal(ppn & (((uint64_t)1 << 9 * i) - 1), 0);
-		assert_true(pte & 0x10);		/* U */
-		assert_true(pte & 0x40);		/* A */
-		assert_int_equal(!!(pte & 0x80), !!(pte & 4));	/* D exactly where it can be written */
+		assert_true(pte & 0x10); /* U */
+		assert_true(pte & 0x40); /* A */
+		assert_int_equal(!!(pte & 0x80),
+				 !!(pte & 4)); /* D exactly where it can be written */
 		*leaf_bytes = (uint64_t)1 << (12 + 9 * i);
 		*pa = (ppn << 12) + (va & (*leaf_bytes - 1));
 		return pte >> 1 & 7;
@@ -186,7 +187,8 @@ static void test_leaf_sizes(void **state)
 	(void)state;
 	/* From 4 KiB below a border on: small, two large, small. */
 	assert_int_equal(map_one(world, 6 * MIB - 4 * KIB, GIB - 4 * KIB, 4 * MIB + 8 * KIB,
-				 NPU_PROT_READ, 0), 0);
+				 NPU_PROT_READ, 0),
+			 0);
 	expect(world, 6 * MIB - 8 * KIB, 0, 0, 0);
 	expect(world, 6 * MIB - 4 * KIB, NPU_PROT_READ, GIB - 4 * KIB, 4 * KIB);
 	expect(world, 6 * MIB + 5, NPU_PROT_READ, GIB + 5, 2 * MIB);
@@ -198,8 +200,8 @@ static void test_leaf_sizes(void **state)
 			 0);
 	expect(world, GIB + 2 * MIB, NPU_PROT_READ | NPU_PROT_WRITE, 2 * MIB + 4 * KIB, 4 * KIB);
 	/* Small ones when asked for. */
-	assert_int_equal(map_one(world, 2 * GIB, 2 * MIB, 2 * MIB, NPU_PROT_EXEC,
-				 NPU_MAP_SMALL_PAGES), 0);
+	assert_int_equal(
+		map_one(world, 2 * GIB, 2 * MIB, 2 * MIB, NPU_PROT_EXEC, NPU_MAP_SMALL_PAGES), 0);
 	expect(world, 2 * GIB + MIB, NPU_PROT_EXEC, 3 * MIB, 4 * KIB);
 	world_free(world);
 }
@@ -247,8 +249,8 @@ static void test_refusals(void **state)
 	assert_int_equal(npu_pgtable_unmap(&world->pt, 1, 4 * KIB), -EINVAL);
 	assert_int_equal(world->tables, tables);
 	/* The highest page and the highest address are good. */
-	assert_int_equal(map_one(world, NPU_VA_END - 4 * KIB, (1ull << 56) - 4 * KIB, 4 * KIB, 1,
-				 0), 0);
+	assert_int_equal(
+		map_one(world, NPU_VA_END - 4 * KIB, (1ull << 56) - 4 * KIB, 4 * KIB, 1, 0), 0);
 	expect(world, NPU_VA_END - 1, 1, (1ull << 56) - 1, 4 * KIB);
 	expect(world, NPU_VA_END, 0, 0, 0);
 	expect(world, ~(uint64_t)0, 0, 0, 0);
@@ -258,7 +260,8 @@ static void test_refusals(void **state)
 static void test_overlap_changes_nothing(void **state)
 {
 	struct world *world = world_new();
-	struct npu_pgtable_extent extents[3] = { { GIB, 2 * MIB }, { 3 * GIB, 8 * KIB },
+	struct npu_pgtable_extent extents[3] = { { GIB, 2 * MIB },
+						 { 3 * GIB, 8 * KIB },
 						 { 5 * GIB, 4 * MIB } };
 	long tables;
 
@@ -391,8 +394,8 @@ static void random_step(struct world *world, uint64_t *pages, unsigned char *pro
 	for (i = 0; i < count; i++)
 		busy += prots[first + i] != 0;
 	if (next_random(seed) % 3 == 0) {
-		assert_int_equal(npu_pgtable_unmap(&world->pt, base + first * 4 * KIB,
-						   count * 4 * KIB), 0);
+		assert_int_equal(
+			npu_pgtable_unmap(&world->pt, base + first * 4 * KIB, count * 4 * KIB), 0);
 		memset(&prots[first], 0, count);
 		npu_pgtable_reap(&world->pt);
 		return;

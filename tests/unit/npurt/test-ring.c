@@ -28,7 +28,10 @@ static void rig_init(struct rig *rig, unsigned int log2, uint64_t depth)
 	memset(rig->memory, 0, bytes);
 	rig->retired = 0;
 	rig->ring = (struct npurt_ring){
-		.control = rig->memory, .retired = &rig->retired, .depth = depth, .log2 = log2,
+		.control = rig->memory,
+		.retired = &rig->retired,
+		.depth = depth,
+		.log2 = log2,
 	};
 }
 
@@ -130,8 +133,8 @@ struct stress {
 	struct rig rig;
 	sem_t doorbell;
 	uint64_t doorbells;
-	uint64_t next_value[PRODUCERS];	/* consumer only */
-	uint64_t sleeps;		/* consumer only */
+	uint64_t next_value[PRODUCERS]; /* consumer only */
+	uint64_t sleeps; /* consumer only */
 	uint64_t stored;
 };
 
@@ -158,8 +161,8 @@ static void *produce(void *argument)
 		for (i = n; i-- > 0;) {
 			struct npu_packet_timestamp packet = {
 				.header = htole32(NPU_PACKET_TIMESTAMP),
-				.destination = htole64((uint64_t)producer->number << 32 |
-						       (value + i)),
+				.destination =
+					htole64((uint64_t)producer->number << 32 | (value + i)),
 			};
 
 			memset(packet.reserved1, (int)(value + i), sizeof(packet.reserved1));
@@ -176,8 +179,8 @@ static void *produce(void *argument)
 
 static int packet_is_there(struct stress *stress, uint64_t index)
 {
-	uint32_t *header = (uint32_t *)((char *)stress->rig.memory + 128 +
-					index % (1u << STRESS_LOG2) * 64);
+	uint32_t *header =
+		(uint32_t *)((char *)stress->rig.memory + 128 + index % (1u << STRESS_LOG2) * 64);
 	uint32_t phase = index / (1u << STRESS_LOG2) % 2 ? 0 : NPU_PACKET_PHASE;
 	uint32_t value = __atomic_load_n(header, __ATOMIC_ACQUIRE);
 

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+/* The device's words, as sentences. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "objects.h"
+
+static const struct {
+	uint32_t error;
+	const char *meaning;
+} meanings[] = {
+	{ NPU_ERROR_MMU_UNMAPPED, "nothing is mapped there" },
+	{ NPU_ERROR_MMU_PERMISSION, "the mapping does not allow it" },
+	{ NPU_ERROR_MMU_ACCESSED_DIRTY, "the mapping is not marked as accessed or dirty" },
+	{ NPU_ERROR_MMU_MALFORMED, "the page tables are malformed" },
+	{ NPU_ERROR_VA_RANGE, "it is no address of a context" },
+	{ NPU_ERROR_LOCAL_RANGE, "it lies outside local SRAM" },
+	{ NPU_ERROR_GLOBAL_RANGE, "it lies outside the task's window of global SRAM" },
+	{ NPU_ERROR_BUS, "the host's memory there did not answer" },
+	{ NPU_ERROR_ILLEGAL_INSTRUCTION, "illegal instruction" },
+	{ NPU_ERROR_BAD_DESCRIPTOR, "bad tensor descriptor" },
+	{ NPU_ERROR_TOKEN_OVERFLOW, "a token was released too often" },
+	{ NPU_ERROR_LOOP, "loops nested wrongly" },
+	{ NPU_ERROR_PROGRAM_END, "it ran past the program's end" },
+	{ NPU_ERROR_ACCUMULATOR_RANGE, "it reached outside the accumulators" },
+	{ NPU_ERROR_BAD_PACKET, "a malformed packet" },
+	{ NPU_ERROR_BAD_PROGRAM, "the program's header is refused" },
+	{ NPU_ERROR_NO_RESOURCES, "it needs more clusters or SRAM than the device has" },
+	{ NPU_ERROR_BUDGET, "its budget of cycles ran out" },
+	{ NPU_ERROR_KILLED, "it was killed" },
+	{ NPU_ERROR_BAD_SEMAPHORE, "a semaphore that does not exist" },
+	{ NPU_ERROR_RING, "the ring's memory faulted" },
+};
+
+const char *npurt_describe_error(uint32_t error)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++) {
+		if (meanings[i].error == error)
+			return meanings[i].meaning;
+	}
+	return "for a reason this library does not know";
+}
+
+int npurt_error_of_status(uint32_t status, uint32_t error)
+{
+	switch (status) {
+	case NPU_STATUS_DONE:
+		return 0;
+	case NPU_STATUS_FAULT:
+		return -EFAULT;
+	case NPU_STATUS_BUDGET:
+		return -ETIME;
+	case NPU_STATUS_KILLED:
+		return -ECANCELED;
+	case NPU_STATUS_REJECTED:
+		/* It never started: what it asked for was wrong, or its program was gone. */
+		return error >= NPU_ERROR_MMU_UNMAPPED && error <= NPU_ERROR_BUS ? -EFAULT :
+										   -EBADMSG;
+	default:
+		return -EIO;
+	}
+}
+
+static bool is_memory_error(uint32_t error)
+{
+	return error >= NPU_ERROR_MMU_UNMAPPED && error <= NPU_ERROR_BUS;
+}
+
+static bool is_sram_error(uint32_t error)
+{
+	return error == NPU_ERROR_LOCAL_RANGE || error == NPU_ERROR_GLOBAL_RANGE;
+}
+
+/* Text that grows; what does not fit is cut. */
+struct text {
+	char *at;
+	size_t left;
+};
+
+static void add(struct text *text, const char *format, ...) NPURT_PRINTF(2, 3);
+
+static void add(struct text *text, const char *format, ...)
+{
+	va_list arguments;
+	int length;
+
+	va_start(arguments, format);
+	length = vsnprintf(text->at, text->left, format, arguments);
+	va_end(arguments);
+	if (length < 0)
+		return;
+	if ((size_t)length >= text->left)
+		length = text->left ? (int)text->left - 1 : 0;
+	text->at += length;
+	text->left -= (size_t)length;
+}
+
+static const char *access_name(uint32_t access)
+{
+	static const char *const names[] = {
+		"reading",
+		"writing",
+		"fetching the program at",
+		"reading the ring at",
+	};
+
+	return access < sizeof(names) / sizeof(names[0]) ? names[access] : "reaching for";
+}
+
+/* Whose memory an address is nearest to: of the task's own bindings. */
+static void add_neighbour(struct text *text, const struct npurt_future *task, uint64_t address)
+{
+	const struct npurt_image *image = &task->model->image;
+	uint32_t i;
+
+	for (i = 0; i < task->use_count; i++) {
+		const struct npurt_buffer *buffer = task->uses[i].buffer;
+		uint64_t end = buffer->va + buffer->memory.bytes;
+
+		if (address >= buffer->va && address < end)
+			add(text, " (in the buffer of %s '%s')",
+			    i < image->inputs ? "input" : "output", image->tensors[i].name);
+		else if (address >= end && address - end < NPURT_PAGE)
+			add(text, " (just behind the buffer of %s '%s')",
+			    i < image->inputs ? "input" : "output", image->tensors[i].name);
+		else
+			continue;
+		return;
+	}
+}
+
+/* Where in the program, in the compiler's words. */
+static void add_place(struct text *text, const struct npurt_future *task, uint64_t offset,
+		      uint32_t cluster)
+{
+	const char *symbol = npurt_image_symbol_at(&task->model->image, offset);
+
+	if (symbol)
+		add(text, ", in layer '%s'", symbol);
+	add(text, ", program offset 0x%" PRIx64, offset);
+	if (cluster != 0xff)
+		add(text, ", cluster %u", cluster);
+}
+
+static void add_fault(struct text *text, const struct npurt_future *task)
+{
+	const struct npu_record *record = &task->record;
+	uint32_t cluster = (uint32_t)(record->detail >> 56);
+	uint64_t detail = record->detail & (((uint64_t)1 << 56) - 1);
+	struct npurt_backend_context *context = task->context->backend;
+	struct npurt_fault fault;
+
+	/* An instruction's error says where it is itself; a memory's says what was touched. */
+	if (!is_memory_error(record->error)) {
+		add(text, "%s", npurt_describe_error(record->error));
+		add_place(text, task, detail, cluster);
+		return;
+	}
+	if (context->backend->ops->last_fault(context, record->task_id, &fault)) {
+		add(text, "%s 0x%" PRIx64 ": %s",
+		    is_sram_error(record->error) ? "reaching for SRAM offset" :
+						   "reaching for address",
+		    detail, npurt_describe_error(record->error));
+		add_neighbour(text, task, detail);
+		return;
+	}
+	add(text, "%s %s 0x%" PRIx64, access_name(fault.access),
+	    is_sram_error(fault.error) ? "SRAM offset" : "address", fault.address);
+	if (!is_sram_error(fault.error))
+		add_neighbour(text, task, fault.address);
+	add(text, ": %s", npurt_describe_error(fault.error));
+	add_place(text, task, fault.program_offset, fault.cluster);
+}
+
+static const char *advice(uint32_t status, uint32_t error)
+{
+	if (status == NPU_STATUS_BUDGET)
+		return "give the run more budget_cycles, or look for a model that waits for itself";
+	if (status == NPU_STATUS_KILLED)
+		return "its queue or context was destroyed while it ran";
+	if (error == NPU_ERROR_NO_RESOURCES)
+		return "compile the model for this device";
+	return "compile the model again with this version's compiler; if it stays, its program is "
+	       "wrong: report it with the model";
+}
+
+void npurt_describe_failure(const struct npurt_future *task, char *bytes, size_t room)
+{
+	const struct npu_record *record = &task->record;
+	struct text text = { bytes, room };
+
+	add(&text, "task %u of model '%s' on %s ", record->task_id, task->model->image.name,
+	    task->context->device->info.name);
+	switch (record->status) {
+	case NPU_STATUS_FAULT:
+		add(&text, "failed: ");
+		add_fault(&text, task);
+		break;
+	case NPU_STATUS_BUDGET:
+		add(&text, "was ended: its budget ran out after %" PRIu64 " cycles",
+		    (uint64_t)(record->end - record->start));
+		break;
+	case NPU_STATUS_KILLED:
+		add(&text, "was killed after %" PRIu64 " cycles",
+		    (uint64_t)(record->end - record->start));
+		break;
+	case NPU_STATUS_REJECTED:
+		add(&text, "was refused before it started: %s",
+		    npurt_describe_error(record->error));
+		break;
+	default:
+		add(&text, "ended with a status this library does not know (%u)", record->status);
+		break;
+	}
+	add(&text, " (error %u): %s", record->error, advice(record->status, record->error));
+}

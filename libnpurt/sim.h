@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The `sim:` back end: what a kernel does for a device, over the device model in this process.
+ *
+ * Threads: applications' threads inside a call; the model's own thread, which calls translate() and
+ * irq(); one interrupt thread, which acknowledges interrupts, reads the mailbox and re-arms
+ * watches. Locks, outer first: @context_lock, a context's @bind_lock, @mailbox_lock; the
+ * model's lock; @memory_lock, @event_lock, which are taken inside irq() and so never held around
+ * a call of the model.
+ */
+#ifndef NPURT_SIM_H
+#define NPURT_SIM_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backend.h"
+#include "npu/npu_mailbox.h"
+#include "npu/npu_packet.h"
+#include "npu/npu_regs.h"
+#include "npu_model_thread.h"
+#include "npu_pgtable.h"
+#include "range.h"
+
+#define SIM_PAGE 4096u
+#define SIM_CONTEXTS_MAX 256u
+#define SIM_QUEUES_MAX 64u
+#define SIM_EVENTS_LOG2 8
+#define SIM_FAULTS_LOG2 8
+#define SIM_FAULTS_KEPT 16u
+
+/* No part of the device's memory has a small address, so that a pointer cut to 32 bits shows. */
+#define SIM_MEMORY_BASE ((uint64_t)1 << 32)
+
+struct sim_context;
+
+/* Somebody who sleeps in sim_wait(). On the sleeper's stack, linked under @event_lock. */
+struct sim_waiter {
+	struct sim_waiter *next, **link;
+	struct sim_context *context;
+	uint32_t semaphore;
+	uint64_t value;
+	uint32_t woken; /* a futex */
+	bool rearm; /* the interrupt thread shall arm the watch again */
+};
+
+/* A ring the device fills and we drain: events, faults. */
+struct sim_host_ring {
+	unsigned char *entries;
+	uint64_t dma;
+	uint32_t consumer;
+};
+
+struct sim {
+	struct npurt_backend base;
+	struct npu_model_thread *model;
+	bool small_pages;
+	uint32_t contexts, queues, semaphores;
+	char firmware_version[32];
+	uint32_t firmware_abi;
+
+	/* Physical memory */
+	unsigned char *memory;
+	uint64_t memory_bytes;
+	struct npurt_range free_memory;
+	pthread_mutex_t memory_lock;
+
+	/* Contexts and queues */
+	pthread_mutex_t context_lock;
+	struct npu_context_entry *context_table;
+	uint64_t context_table_dma;
+	struct sim_context *context[SIM_CONTEXTS_MAX];
+	struct sim_queue *queue[SIM_QUEUES_MAX];
+	pthread_mutex_t tlb_lock;
+
+	/* Mailbox: one message at a time */
+	pthread_mutex_t mailbox_lock;
+	uint16_t sequence;
+	pthread_mutex_t reply_lock;
+	pthread_cond_t reply_changed;
+	bool reply_there;
+	struct npu_message reply;
+
+	/* Interrupts, events, faults, sleepers */
+	pthread_t interrupt_thread;
+	bool interrupt_thread_runs;
+	uint32_t interrupts; /* a futex: NPU_IRQ_* to be looked at */
+	uint32_t stop;
+	uint32_t dead; /* enum npu_panic + 1 */
+	pthread_mutex_t event_lock;
+	struct sim_host_ring events, faults;
+	struct sim_waiter *waiters;
+};
+
+struct sim_context {
+	struct npurt_backend_context base;
+	struct sim *sim;
+	uint32_t index;
+	uint32_t stopped; /* atomic: a queue of it has stopped with this enum npu_error */
+	unsigned int map_flags;
+	uint64_t semaphores_dma, thresholds_dma;
+	uint64_t *thresholds;
+	pthread_mutex_t bind_lock;
+	struct npu_pgtable tables;
+	/* The newest faults; under @event_lock */
+	struct npu_fault fault[SIM_FAULTS_KEPT];
+	uint32_t fault_count;
+};
+
+struct sim_queue {
+	struct npurt_backend_queue base;
+	struct sim *sim;
+	uint32_t index;
+};
+
+static inline struct sim *sim_of(struct npurt_backend *backend)
+{
+	return (struct sim *)backend;
+}
+
+static inline struct sim_context *sim_context_of(struct npurt_backend_context *context)
+{
+	return (struct sim_context *)context;
+}
+
+static inline uint32_t sim_read(struct sim *sim, uint32_t offset)
+{
+	return npu_model_thread_register_read(sim->model, offset);
+}
+
+static inline void sim_write(struct sim *sim, uint32_t offset, uint32_t value)
+{
+	npu_model_thread_register_write(sim->model, offset, value);
+}
+
+static inline bool sim_is_dead(struct sim *sim)
+{
+	return __atomic_load_n(&sim->dead, __ATOMIC_ACQUIRE) != 0;
+}
+
+/** sim_now() - CLOCK_MONOTONIC in nanoseconds */
+int64_t sim_now(void);
+
+/* ---------------------------------------------------------------- sim_memory.c */
+
+/**
+ * sim_memory_init() - reserve the physical memory
+ */
+int sim_memory_init(struct sim *sim, uint64_t bytes);
+void sim_memory_fini(struct sim *sim);
+
+/**
+ * sim_pages_alloc() - zeroed, contiguous pages
+ * @align: a power of two
+ *
+ * Returns their address for the device, 0 when there are none.
+ */
+uint64_t sim_pages_alloc(struct sim *sim, uint64_t bytes, uint64_t align);
+void sim_pages_free(struct sim *sim, uint64_t dma, uint64_t bytes);
+
+static inline void *sim_pointer(struct sim *sim, uint64_t dma)
+{
+	return sim->memory + (dma - SIM_MEMORY_BASE);
+}
+
+/** sim_translate() - the model's view of the memory */
+void *sim_translate(void *host, uint64_t address, uint64_t size, bool write);
+
+int sim_memory_alloc(struct npurt_backend *backend, uint64_t bytes, struct npurt_memory *memory);
+void sim_memory_free(struct npurt_backend *backend, const struct npurt_memory *memory);
+
+/* --------------------------------------------------------------- sim_mailbox.c */
+
+/**
+ * sim_message() - send a message to the firmware and wait for the reply
+ * @message: kind and arguments; replaced by the reply
+ * @what: what is being done, for the sentence
+ *
+ * Returns 0, -EIO (refused, or no answer), -ENODEV (dead).
+ */
+int sim_message(struct sim *sim, struct npu_message *message, const char *what);
+
+/** sim_mailbox_interrupt() - the firmware wrote something; interrupt thread only */
+void sim_mailbox_interrupt(struct sim *sim);
+
+int sim_firmware_log(struct npurt_backend *backend, uint32_t *position, char *text, size_t bytes);
+
+/* ---------------------------------------------------------------- sim_events.c */
+
+int sim_events_init(struct sim *sim);
+void sim_events_fini(struct sim *sim);
+
+/** sim_irq() - from inside the model: must not call it */
+void sim_irq(void *host, uint32_t vectors);
+
+/** sim_context_stopped() - a queue of a context stopped: its sleepers must look */
+void sim_context_stopped(struct sim *sim, uint32_t context, uint32_t error);
+
+/** sim_died() - the control core stopped; @reason: enum npu_panic, 0 when unknown */
+void sim_died(struct sim *sim, uint32_t reason);
+
+int sim_wait(struct npurt_backend_context *context, const struct npurt_wait *wait);
+int sim_last_fault(struct npurt_backend_context *context, uint32_t task_id,
+		   struct npurt_fault *fault);
+
+/* --------------------------------------------------------------- sim_context.c */
+
+int sim_contexts_init(struct sim *sim);
+int sim_context_create(struct npurt_backend *backend, uint32_t flags,
+		       struct npurt_backend_context **context);
+void sim_context_destroy(struct npurt_backend_context *context);
+int sim_bind(struct npurt_backend_context *context, uint64_t va, const struct npurt_memory *memory,
+	     unsigned int prot);
+void sim_unbind(struct npurt_backend_context *context, uint64_t va, uint64_t bytes);
+int sim_queue_create(struct npurt_backend_context *context, uint64_t ring_va, unsigned int log2,
+		     uint32_t priority, struct npurt_backend_queue **queue);
+void sim_queue_destroy(struct npurt_backend_queue *queue);
+void sim_doorbell(struct npurt_backend_queue *queue, uint64_t index);
+
+#endif /* NPURT_SIM_H */

@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Interrupts of a `sim:` device: sleepers on semaphores, faults, the mailbox.
+ *
+ * A sleeper costs the device one event: the events are drained inside irq() already, so that a
+ * sleeper wakes without a detour; the interrupt thread then acknowledges and re-arms watches.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sim.h"
+
+#define SECOND_NS 1000000000ll
+
+/* In sim->interrupts, beside the vectors: the thread shall look whether it is to end. */
+#define STOP_BIT (1u << 31)
+
+int64_t sim_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * SECOND_NS + now.tv_nsec;
+}
+
+static void futex_wake(uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+/* Until @word is not @expected, or something woke it, or @deadline_ns. */
+static void futex_wait(uint32_t *word, uint32_t expected, int64_t deadline_ns)
+{
+	struct timespec deadline = {
+		.tv_sec = (time_t)(deadline_ns / SECOND_NS),
+		.tv_nsec = (long)(deadline_ns % SECOND_NS),
+	};
+
+	syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, expected,
+		deadline_ns == INT64_MAX ? NULL : &deadline, NULL, FUTEX_BITSET_MATCH_ANY);
+}
+
+/* ----------------------------------------------------------------- sleepers */
+
+static bool is_met(const struct sim_waiter *waiter)
+{
+	const uint64_t *value = &waiter->context->base.semaphores[waiter->semaphore];
+
+	return le64toh(__atomic_load_n(value, __ATOMIC_ACQUIRE)) >= waiter->value;
+}
+
+static bool same_semaphore(const struct sim_waiter *a, const struct sim_waiter *b)
+{
+	return a->context == b->context && a->semaphore == b->semaphore;
+}
+
+/* Wakes a sleeper. It may be gone by the time of the system call, which then does nothing. */
+static void wake(struct sim_waiter *waiter)
+{
+	__atomic_store_n(&waiter->woken, 1, __ATOMIC_RELEASE);
+	futex_wake(&waiter->woken);
+}
+
+/* The watch of a semaphore stands at the lowest value somebody waits for. Under event_lock. */
+static void store_threshold(struct sim *sim, const struct sim_waiter *of)
+{
+	const struct sim_waiter *waiter;
+	uint64_t lowest = UINT64_MAX;
+
+	for (waiter = sim->waiters; waiter; waiter = waiter->next) {
+		if (same_semaphore(waiter, of) && waiter->value < lowest)
+			lowest = waiter->value;
+	}
+	__atomic_store_n(&of->context->thresholds[of->semaphore], htole64(lowest),
+			 __ATOMIC_RELEASE);
+}
+
+static void arm(struct sim *sim, uint32_t context, uint32_t semaphore)
+{
+	sim_write(sim, NPU_REG_WATCH_ARM, context << 16 | semaphore);
+}
+
+/* A watch fired: wake those that are met, and have it armed for the others. Under event_lock. */
+static void watch_fired(struct sim *sim, uint32_t context, uint32_t semaphore)
+{
+	struct sim_waiter *waiter, *left = NULL;
+
+	for (waiter = sim->waiters; waiter; waiter = waiter->next) {
+		if (waiter->context->index != context || waiter->semaphore != semaphore)
+			continue;
+		if (is_met(waiter))
+			wake(waiter);
+		else
+			left = waiter;
+	}
+	if (left)
+		left->rearm = true;
+}
+
+static void link_waiter(struct sim *sim, struct sim_waiter *waiter)
+{
+	waiter->next = sim->waiters;
+	waiter->link = &sim->waiters;
+	if (waiter->next)
+		waiter->next->link = &waiter->next;
+	sim->waiters = waiter;
+}
+
+static void unlink_waiter(struct sim *sim, struct sim_waiter *waiter)
+{
+	struct sim_waiter *other;
+
+	*waiter->link = waiter->next;
+	if (waiter->next)
+		waiter->next->link = waiter->link;
+	if (!waiter->rearm)
+		return;
+	/* The duty passes on to somebody who is still there. */
+	for (other = sim->waiters; other; other = other->next) {
+		if (same_semaphore(other, waiter)) {
+			other->rearm = true;
+			return;
+		}
+	}
+}
+
+static int check_alive(struct sim_context *context)
+{
+	if (sim_is_dead(context->sim))
+		return npurt_fail(-ENODEV, "sim: the device's firmware died (reason %u)",
+				  context->sim->dead - 1);
+	if (__atomic_load_n(&context->stopped, __ATOMIC_ACQUIRE))
+		return npurt_fail(-EIO, "sim: a queue of the context has stopped");
+	return 0;
+}
+
+int sim_wait(struct npurt_backend_context *base, const struct npurt_wait *wait)
+{
+	struct sim_context *context = sim_context_of(base);
+	struct sim *sim = context->sim;
+	struct sim_waiter waiter = {
+		.context = context,
+		.semaphore = wait->semaphore,
+		.value = wait->value,
+	};
+	int ret = 0;
+
+	pthread_mutex_lock(&sim->event_lock);
+	link_waiter(sim, &waiter);
+	pthread_mutex_unlock(&sim->event_lock);
+	while (!is_met(&waiter)) {
+		int64_t now = sim_now();
+		int64_t until = now + SECOND_NS;
+
+		ret = check_alive(context);
+		if (ret)
+			break;
+		if (now >= wait->deadline_ns) {
+			ret = -ETIMEDOUT;
+			break;
+		}
+		__atomic_store_n(&waiter.woken, 0, __ATOMIC_RELEASE);
+		pthread_mutex_lock(&sim->event_lock);
+		store_threshold(sim, &waiter);
+		pthread_mutex_unlock(&sim->event_lock);
+		arm(sim, context->index, waiter.semaphore);
+		/* Looked at again after arming; and once a second, should an interrupt be lost. */
+		if (is_met(&waiter) || check_alive(context))
+			continue;
+		futex_wait(&waiter.woken, 0, until < wait->deadline_ns ? until : wait->deadline_ns);
+	}
+	pthread_mutex_lock(&sim->event_lock);
+	unlink_waiter(sim, &waiter);
+	pthread_mutex_unlock(&sim->event_lock);
+	return is_met(&waiter) ? 0 : ret;
+}
+
+/* Under event_lock, as is every change of sim->context[]. */
+static struct sim_context *context_at(struct sim *sim, uint32_t index)
+{
+	return index < SIM_CONTEXTS_MAX ? sim->context[index] : NULL;
+}
+
+/* Its sleepers must look at their ring. Under event_lock. */
+static void stop_context(struct sim *sim, uint32_t index, uint32_t error)
+{
+	struct sim_context *context = context_at(sim, index);
+	struct sim_waiter *waiter;
+
+	if (!context)
+		return;
+	__atomic_store_n(&context->stopped, error ? error : 1, __ATOMIC_RELEASE);
+	for (waiter = sim->waiters; waiter; waiter = waiter->next) {
+		if (waiter->context == context)
+			wake(waiter);
+	}
+}
+
+void sim_context_stopped(struct sim *sim, uint32_t index, uint32_t error)
+{
+	pthread_mutex_lock(&sim->event_lock);
+	stop_context(sim, index, error);
+	pthread_mutex_unlock(&sim->event_lock);
+}
+
+void sim_died(struct sim *sim, uint32_t reason)
+{
+	struct sim_waiter *waiter;
+	uint32_t alive = 0;
+
+	if (!__atomic_compare_exchange_n(&sim->dead, &alive, reason + 1, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		return;
+	pthread_mutex_lock(&sim->event_lock);
+	for (waiter = sim->waiters; waiter; waiter = waiter->next)
+		wake(waiter);
+	pthread_mutex_unlock(&sim->event_lock);
+	pthread_mutex_lock(&sim->reply_lock);
+	pthread_cond_broadcast(&sim->reply_changed);
+	pthread_mutex_unlock(&sim->reply_lock);
+}
+
+/* -------------------------------------------------------------------- rings */
+
+/* The entry at the consumer's index if the device has written it. */
+static const unsigned char *host_ring_next(struct sim_host_ring *ring, unsigned int log2,
+					   size_t entry_bytes, uint32_t *header)
+{
+	uint32_t slot = ring->consumer & ((1u << log2) - 1);
+	const unsigned char *entry = ring->entries + slot * entry_bytes;
+	uint32_t phase = !((ring->consumer >> log2) & 1);
+
+	*header = le32toh(__atomic_load_n((const uint32_t *)(const void *)entry, __ATOMIC_ACQUIRE));
+	if ((*header & 1) != phase)
+		return NULL;
+	ring->consumer++;
+	return entry;
+}
+
+/* Under event_lock. */
+static void drain_events(struct sim *sim)
+{
+	const unsigned char *entry;
+	uint32_t header;
+
+	while ((entry = host_ring_next(&sim->events, SIM_EVENTS_LOG2, sizeof(struct npu_event),
+				       &header))) {
+		struct npu_event event;
+
+		memcpy(&event, entry, sizeof(event));
+		switch (header >> 8 & 0xff) {
+		case NPU_EVENT_WATCH:
+			watch_fired(sim, header >> 16, le32toh(event.sem));
+			break;
+		case NPU_EVENT_QUEUE_ERROR:
+			stop_context(sim, header >> 16, (uint32_t)le64toh(event.value));
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+/* Under event_lock. */
+static void drain_faults(struct sim *sim)
+{
+	const unsigned char *entry;
+	uint32_t header;
+
+	while ((entry = host_ring_next(&sim->faults, SIM_FAULTS_LOG2, sizeof(struct npu_fault),
+				       &header))) {
+		struct sim_context *context = context_at(sim, header >> 16 & 0xff);
+
+		if (context)
+			memcpy(&context->fault[context->fault_count++ % SIM_FAULTS_KEPT], entry,
+			       sizeof(struct npu_fault));
+	}
+}
+
+int sim_last_fault(struct npurt_backend_context *base, uint32_t task_id, struct npurt_fault *fault)
+{
+	struct sim_context *context = sim_context_of(base);
+	struct sim *sim = context->sim;
+	uint32_t i, kept;
+	int ret = -ENOENT;
+
+	pthread_mutex_lock(&sim->event_lock);
+	/* The record of the task came after that of the fault. */
+	drain_faults(sim);
+	kept = context->fault_count < SIM_FAULTS_KEPT ? context->fault_count : SIM_FAULTS_KEPT;
+	for (i = 1; i <= kept; i++) {
+		const struct npu_fault *from =
+			&context->fault[(context->fault_count - i) % SIM_FAULTS_KEPT];
+
+		if (le32toh(from->task_id) != task_id)
+			continue;
+		fault->error = le32toh(from->header) >> 8 & 0xff;
+		fault->access = le32toh(from->access);
+		fault->cluster = le32toh(from->cluster);
+		fault->address = le64toh(from->address);
+		fault->program_offset = le64toh(from->program_offset);
+		ret = 0;
+		break;
+	}
+	pthread_mutex_unlock(&sim->event_lock);
+	return ret;
+}
+
+/* --------------------------------------------------------------- interrupts */
+
+void sim_irq(void *host, uint32_t vectors)
+{
+	struct sim *sim = host;
+
+	if (vectors & NPU_IRQ_EVENT) {
+		pthread_mutex_lock(&sim->event_lock);
+		drain_events(sim);
+		pthread_mutex_unlock(&sim->event_lock);
+	}
+	__atomic_fetch_or(&sim->interrupts, vectors, __ATOMIC_RELEASE);
+	futex_wake(&sim->interrupts);
+}
+
+/* Arms the watches of those whose event has been used up by somebody else. */
+static void rearm_all(struct sim *sim)
+{
+	struct sim_waiter *waiter;
+	uint32_t context, semaphore;
+
+	do {
+		pthread_mutex_lock(&sim->event_lock);
+		for (waiter = sim->waiters; waiter && !waiter->rearm; waiter = waiter->next)
+			;
+		if (waiter) {
+			waiter->rearm = false;
+			store_threshold(sim, waiter);
+			context = waiter->context->index;
+			semaphore = waiter->semaphore;
+		}
+		pthread_mutex_unlock(&sim->event_lock);
+		if (waiter)
+			arm(sim, context, semaphore);
+	} while (waiter);
+}
+
+static void handle(struct sim *sim, uint32_t vectors)
+{
+	uint32_t events, faults;
+
+	/* Cleared first: what comes from here on is a new edge. */
+	sim_write(sim, NPU_REG_IRQ_STATUS, vectors);
+	if (vectors & NPU_IRQ_MAILBOX)
+		sim_mailbox_interrupt(sim);
+	if (vectors & (NPU_IRQ_EVENT | NPU_IRQ_FAULT)) {
+		pthread_mutex_lock(&sim->event_lock);
+		drain_events(sim);
+		drain_faults(sim);
+		events = sim->events.consumer;
+		faults = sim->faults.consumer;
+		pthread_mutex_unlock(&sim->event_lock);
+		sim_write(sim, NPU_REG_EVENT_CONSUMER, events);
+		sim_write(sim, NPU_REG_FAULT_CONSUMER, faults);
+		rearm_all(sim);
+	}
+	if (vectors & NPU_IRQ_FATAL) {
+		/* The firmware's last message, if it could write one, says why. */
+		sim_mailbox_interrupt(sim);
+		sim_died(sim, 0);
+	}
+}
+
+static void *interrupt_thread(void *argument)
+{
+	struct sim *sim = argument;
+
+	while (!__atomic_load_n(&sim->stop, __ATOMIC_ACQUIRE)) {
+		uint32_t vectors = __atomic_exchange_n(&sim->interrupts, 0, __ATOMIC_ACQ_REL);
+
+		if (!vectors)
+			futex_wait(&sim->interrupts, 0, INT64_MAX);
+		else if (vectors & ~STOP_BIT)
+			handle(sim, vectors & ~STOP_BIT);
+	}
+	return NULL;
+}
+
+static int host_ring_init(struct sim *sim, struct sim_host_ring *ring, uint64_t bytes)
+{
+	ring->dma = sim_pages_alloc(sim, bytes, SIM_PAGE);
+	if (!ring->dma)
+		return npurt_fail(-ENOMEM, "sim: no memory for a ring of events");
+	ring->entries = sim_pointer(sim, ring->dma);
+	return 0;
+}
+
+int sim_events_init(struct sim *sim)
+{
+	sigset_t all, before;
+	int ret;
+
+	ret = host_ring_init(sim, &sim->events, sizeof(struct npu_event) << SIM_EVENTS_LOG2);
+	if (!ret)
+		ret = host_ring_init(sim, &sim->faults,
+				     sizeof(struct npu_fault) << SIM_FAULTS_LOG2);
+	if (ret)
+		return ret;
+	sim_write(sim, NPU_REG_EVENT_BASE_LO, (uint32_t)sim->events.dma);
+	sim_write(sim, NPU_REG_EVENT_BASE_HI, (uint32_t)(sim->events.dma >> 32));
+	sim_write(sim, NPU_REG_EVENT_LOG2, SIM_EVENTS_LOG2);
+	sim_write(sim, NPU_REG_FAULT_BASE_LO, (uint32_t)sim->faults.dma);
+	sim_write(sim, NPU_REG_FAULT_BASE_HI, (uint32_t)(sim->faults.dma >> 32));
+	sim_write(sim, NPU_REG_FAULT_LOG2, SIM_FAULTS_LOG2);
+
+	/* The application's signals are the application's threads' business. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	ret = pthread_create(&sim->interrupt_thread, NULL, interrupt_thread, sim);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (ret)
+		return npurt_fail(-ret, "sim: no thread for the device's interrupts: %s",
+				  strerror(ret));
+	sim->interrupt_thread_runs = true;
+	sim_write(sim, NPU_REG_IRQ_ENABLE, (1u << NPU_IRQ_COUNT) - 1);
+	return 0;
+}
+
+void sim_events_fini(struct sim *sim)
+{
+	if (!sim->interrupt_thread_runs)
+		return;
+	__atomic_store_n(&sim->stop, 1, __ATOMIC_RELEASE);
+	__atomic_fetch_or(&sim->interrupts, STOP_BIT, __ATOMIC_RELEASE);
+	futex_wake(&sim->interrupts);
+	pthread_join(sim->interrupt_thread, NULL);
+	sim->interrupt_thread_runs = false;
+}
