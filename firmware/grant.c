@@ -38,7 +38,8 @@ void grant_request(unsigned int slot, u64 now)
 	if (requesting & BIT(slot))
 		return;
 	requesting |= BIT(slot);
-	rank[slot] = scheduler_rank(now, slot_priority(slot));
+	/* The first request goes on with the wait for the slot, or ageing would begin anew. */
+	rank[slot] = slot_served(slot) ? scheduler_rank(now, slot_priority(slot)) : slot_rank(slot);
 	needs[slot].clusters = hw_read(registers + NPU_SLOT_NEED_CLUSTERS);
 	needs[slot].bytes = hw_read(registers + NPU_SLOT_NEED_GLOBAL);
 }
@@ -68,7 +69,7 @@ static void revoke(unsigned int slot)
 	grant_check(slot);
 }
 
-static void give(unsigned int slot, const struct resources_grant *grant)
+static void give(unsigned int slot, const struct resources_grant *grant, u64 now)
 {
 	u32 registers = NPU_REG_SLOT(slot);
 
@@ -78,6 +79,7 @@ static void give(unsigned int slot, const struct resources_grant *grant)
 	requesting &= ~BIT(slot);
 	revoking &= ~BIT(slot);
 	resources_take(&resources, slot, grant);
+	slot_serve(slot, now);
 }
 
 static void reject(unsigned int slot)
@@ -117,14 +119,13 @@ static u32 list_victims(unsigned int asking, u64 now, u8 *victims)
 	u32 count = 0;
 	unsigned int slot;
 
-	SET_EACH(slot, slot_attached() & ~(revoking | BIT(asking))) {
+	SET_EACH(slot, resources.holders & ~(revoking | BIT(asking))) {
 		u32 state = slot_state(slot);
 		bool busy = state == NPU_SLOT_STATE_RUNNING || state == NPU_SLOT_STATE_FETCH;
 		unsigned int priority = slot_priority(slot);
 		u32 place;
 
-		if (!resources.clusters[slot] ||
-		    (busy && !scheduler_yields(priority, rank[asking], now)))
+		if (busy && !scheduler_yields(priority, rank[asking], now))
 			continue;
 		if (busy)
 			priority += PRIORITIES;
@@ -154,7 +155,7 @@ static enum outcome make_room(unsigned int asking, u64 now)
 		revoke(slot);
 	if (!resources_find(&resources, &needs[asking], BIT(asking), &grant))
 		return CLOSED;
-	give(asking, &grant);
+	give(asking, &grant, now);
 	return SERVED;
 }
 
@@ -168,7 +169,7 @@ static enum outcome serve(unsigned int slot, u64 now)
 	}
 	if (!find_free(slot, &grant))
 		return make_room(slot, now);
-	give(slot, &grant);
+	give(slot, &grant, now);
 	return SERVED;
 }
 

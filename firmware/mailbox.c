@@ -200,13 +200,11 @@ static void finish(void)
 		state = MAILBOX_REPLYING;
 }
 
-static void report_errors(void)
+static void report_error(void)
 {
 	struct npu_message event = { .kind = NPU_MESSAGE_ERROR_EVENT };
 	struct queue_report report;
 
-	if (!queue_has_report() || !host_listens())
-		return;
 	queue_next_report(&report);
 	event.argument[0] = report.queue;
 	event.argument[1] = report.context;
@@ -229,5 +227,6 @@ void mailbox_run(bool rung)
 		send(&message);
 		state = MAILBOX_IDLE;
 	}
-	report_errors();
+	if (queue_has_report() && host_listens())
+		report_error();
 }

@@ -6,14 +6,16 @@
 
 void policy_init(struct policy *policy, u32 megahertz)
 {
-	policy->ageing = (u64)megahertz * POLICY_AGEING;
+	for (unsigned int priority = 0; priority < PRIORITIES; priority++)
+		policy->handicap[priority] = (u64)megahertz * POLICY_AGEING *
+					     (PRIORITIES - 1 - priority);
 	policy->slice = (u64)megahertz * POLICY_SLICE;
 	policy->tick = (u64)megahertz * POLICY_TICK;
 }
 
 u64 policy_rank(const struct policy *policy, u64 since, unsigned int priority)
 {
-	return since + policy->ageing * (PRIORITIES - 1 - priority);
+	return since + policy->handicap[priority];
 }
 
 unsigned int policy_first(const u64 *rank, const u32 *set, unsigned int words)
@@ -37,14 +39,13 @@ bool policy_yields(const struct policy *policy, unsigned int priority, u64 rank,
 	return rank < policy_rank(policy, now, priority);
 }
 
-static bool may_go(const struct policy *policy, const struct policy_slot *slot,
-		   unsigned int priority, u64 rank, u64 now)
+static bool may_go(const struct policy *policy, const struct policy_slot *slot, u64 rank, u64 now)
 {
 	if (slot->activity != POLICY_BUSY)
 		return slot->activity != POLICY_ABSENT;
-	if (!policy_yields(policy, slot->priority, rank, now))
-		return false;
-	return slot->priority < priority || now - slot->since >= policy->slice;
+	if (!slot->served || now - slot->since < policy->slice)
+		return rank < slot->rank;
+	return policy_yields(policy, slot->priority, rank, now);
 }
 
 /* Whether @slot should go rather than @other. */
@@ -58,12 +59,12 @@ static bool goes_before(const struct policy_slot *slot, const struct policy_slot
 }
 
 unsigned int policy_victim(const struct policy *policy, const struct policy_slot *slots,
-			   unsigned int count, unsigned int priority, u64 rank, u64 now)
+			   unsigned int count, u64 rank, u64 now)
 {
 	unsigned int victim = NONE;
 
 	for (unsigned int i = 0; i < count; i++) {	/* SLOTS_MAX turns at most */
-		if (!may_go(policy, &slots[i], priority, rank, now))
+		if (!may_go(policy, &slots[i], rank, now))
 			continue;
 		if (victim == NONE || goes_before(&slots[i], &slots[victim]))
 			victim = i;

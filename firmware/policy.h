@@ -21,9 +21,10 @@
 
 /**
  * struct policy - times in device cycles
+ * @handicap:	of each priority: what its rank is later than the beginning of its wait
  */
 struct policy {
-	u64 ageing;
+	u64 handicap[PRIORITIES];
 	u64 slice;
 	u64 tick;
 };
@@ -40,12 +41,16 @@ enum policy_activity {
  * struct policy_slot - a queue in a slot
  * @activity:	what it does
  * @priority:	0..PRIORITIES - 1
- * @since:	when it got the slot
+ * @served:	its slice began: it does not wait for its first grant in this slot
+ * @since:	when the slice began
+ * @rank:	with which it got the slot
  */
 struct policy_slot {
 	enum policy_activity activity;
 	u8 priority;
+	bool served;
 	u64 since;
+	u64 rank;
 };
 
 /**
@@ -83,14 +88,13 @@ bool policy_yields(const struct policy *policy, unsigned int priority, u64 rank,
  * policy_victim() - whose slot goes to a waiting queue
  * @slots:	all slots
  * @count:	of them
- * @priority:	of the waiting queue
  * @rank:	of the waiting queue
  *
- * Idle queues first, then blocked ones, then busy ones that yield and have had their slice or
- * are of lower priority; among equals the lowest priority, then the longest in its slot.
- * Returns a slot or NONE.
+ * Idle queues first, then blocked ones, then busy ones that have had their slice and yield, or
+ * got the slot with a later rank; among equals the lowest priority, then the longest slice.
+ * So who has aged until it got a slot gets something done there. Returns a slot or NONE.
  */
 unsigned int policy_victim(const struct policy *policy, const struct policy_slot *slots,
-			   unsigned int count, unsigned int priority, u64 rank, u64 now);
+			   unsigned int count, u64 rank, u64 now);
 
 #endif /* FIRMWARE_POLICY_H */

@@ -188,6 +188,11 @@ void queue_poll_doorbells(u64 now)
 	}
 }
 
+bool queue_any_ready(void)
+{
+	return ready[0] | ready[1];
+}
+
 void queue_ready(u32 *set)
 {
 	for (unsigned int word = 0; word < QUEUE_WORDS; word++)

@@ -56,6 +56,11 @@ bool queue_any(u32 context);
 void queue_poll_doorbells(u64 now);
 
 /**
+ * queue_any_ready() - whether some queue wants a slot
+ */
+bool queue_any_ready(void);
+
+/**
  * queue_ready() - copy the set of queues that want a slot, QUEUE_WORDS words
  */
 void queue_ready(u32 *set);

@@ -13,8 +13,7 @@ static u32 lowest_mask(u32 count)
 void resources_init(struct resources *resources, u32 clusters, u32 bytes)
 {
 	resources->clusters_all = lowest_mask(clusters);
-	for (unsigned int slot = 0; slot < SLOTS_MAX; slot++)
-		resources->clusters[slot] = 0;
+	resources->holders = 0;
 	window_init(&resources->windows, bytes);
 }
 
@@ -41,11 +40,10 @@ static u32 find_clusters(const struct resources *resources, u32 count, u32 witho
 {
 	u32 free = resources->clusters_all;
 	u32 mask = lowest_mask(count);
+	unsigned int slot;
 
-	for (unsigned int slot = 0; slot < SLOTS_MAX; slot++) {
-		if (!(without & BIT(slot)))
-			free &= ~resources->clusters[slot];
-	}
+	SET_EACH(slot, resources->holders & ~without)
+		free &= ~resources->clusters[slot];
 	for (u32 turn = count; turn <= CLUSTERS_MAX; turn++) {
 		if ((free & mask) == mask)
 			return mask;
@@ -69,15 +67,16 @@ void resources_take(struct resources *resources, unsigned int slot,
 		    const struct resources_grant *grant)
 {
 	resources_release(resources, slot);
+	resources->holders |= BIT(slot);
 	resources->clusters[slot] = grant->clusters;
 	window_take(&resources->windows, slot, grant->base, grant->bytes);
 }
 
 void resources_release(struct resources *resources, unsigned int slot)
 {
-	if (!resources->clusters[slot])
+	if (!(resources->holders & BIT(slot)))
 		return;
-	resources->clusters[slot] = 0;
+	resources->holders &= ~BIT(slot);
 	window_release(&resources->windows, slot);
 }
 
@@ -86,6 +85,8 @@ struct resources_need resources_held(const struct resources *resources, unsigned
 	const struct window_map *windows = &resources->windows;
 	struct resources_need held = { 0, 0 };
 
+	if (!(resources->holders & BIT(slot)))
+		return held;
 	held.clusters = count_bits(resources->clusters[slot]);
 	for (u32 i = 0; i < windows->count; i++) {
 		if (windows->order[i] == slot)

@@ -12,11 +12,13 @@
 /**
  * struct resources - what the device has and which slot holds how much
  * @clusters_all:	mask of the device's clusters
- * @clusters:		mask held by each slot
+ * @holders:		slots that hold something, one bit each
+ * @clusters:		mask held by each of them
  * @windows:		windows held
  */
 struct resources {
 	u32 clusters_all;
+	u32 holders;
 	u32 clusters[SLOTS_MAX];
 	struct window_map windows;
 };

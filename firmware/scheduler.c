@@ -41,19 +41,17 @@ static void fill_free_slots(u64 now)
 	u64 rank;
 
 	SET_EACH(slot, slots_all & ~slot_attached()) {
+		if (!queue_any_ready())
+			return;
 		queue_ready(ready);
 		queue = queue_first(ready, &rank);
-		if (queue == NONE)
-			return;
-		slot_attach(slot, queue, now);
+		slot_attach(slot, queue, rank, now);
 	}
 }
 
-static enum policy_activity activity(unsigned int slot)
+static enum policy_activity activity(u32 state)
 {
-	if (!(slot_attached() & ~slot_leaving() & BIT(slot)))
-		return POLICY_ABSENT;
-	switch (slot_state(slot)) {
+	switch (state) {
 	case NPU_SLOT_STATE_EMPTY:
 		return POLICY_IDLE;
 	case NPU_SLOT_STATE_WAITING:
@@ -65,12 +63,20 @@ static enum policy_activity activity(unsigned int slot)
 
 static void look_at_slots(struct policy_slot *slots)
 {
+	u32 present = slot_attached() & ~slot_leaving();
+
 	for (unsigned int slot = 0; slot < hw.slots; slot++) {
-		slots[slot].activity = activity(slot);
-		if (slots[slot].activity == POLICY_ABSENT)
+		u32 state;
+
+		slots[slot].activity = POLICY_ABSENT;
+		if (!(present & BIT(slot)))
 			continue;
+		state = slot_state(slot);
+		slots[slot].activity = activity(state);
 		slots[slot].priority = (u8)slot_priority(slot);
+		slots[slot].served = state != NPU_SLOT_STATE_REQUEST || slot_served(slot);
 		slots[slot].since = slot_since(slot);
+		slots[slot].rank = slot_rank(slot);
 	}
 }
 
@@ -102,7 +108,7 @@ static bool empty_slots(u64 now)
 		if (!looked)
 			look_at_slots(slots);
 		looked = true;
-		victim = policy_victim(&policy, slots, hw.slots, queue_priority(queue), rank, now);
+		victim = policy_victim(&policy, slots, hw.slots, rank, now);
 		if (victim == NONE)
 			return true;
 		slot_detach(victim);
@@ -127,11 +133,13 @@ static void set_alarm(bool wanted, u64 now)
 
 void scheduler_run(u64 now)
 {
-	bool tick;
+	bool tick = false;
 
 	fill_free_slots(now);
-	tick = empty_slots(now);
+	if (queue_any_ready())
+		tick = empty_slots(now);
 	if (grant_run(now))
 		tick = true;
-	set_alarm(tick, now);
+	if (tick || alarm != NEVER)
+		set_alarm(tick, now);
 }

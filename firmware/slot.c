@@ -12,7 +12,9 @@
 
 struct slot {
 	u8 queue;
+	bool served;
 	u64 since;
+	u64 rank;
 };
 
 static struct slot slots[SLOTS_MAX];
@@ -24,12 +26,14 @@ static void control(unsigned int slot, u32 command)
 	hw_write(NPU_REG_SLOT(slot) + NPU_SLOT_CONTROL, command);
 }
 
-void slot_attach(unsigned int slot, unsigned int queue, u64 now)
+void slot_attach(unsigned int slot, unsigned int queue, u64 rank, u64 now)
 {
 	control(slot, NPU_SLOT_ATTACH | queue);
 	attached |= BIT(slot);
 	slots[slot].queue = (u8)queue;
+	slots[slot].served = false;
 	slots[slot].since = now;
+	slots[slot].rank = rank;
 	queue_enters_slot(queue, slot);
 }
 
@@ -67,9 +71,27 @@ unsigned int slot_priority(unsigned int slot)
 	return queue_priority(slots[slot].queue);
 }
 
+void slot_serve(unsigned int slot, u64 now)
+{
+	if (slots[slot].served)
+		return;
+	slots[slot].served = true;
+	slots[slot].since = now;
+}
+
+bool slot_served(unsigned int slot)
+{
+	return slots[slot].served;
+}
+
 u64 slot_since(unsigned int slot)
 {
 	return slots[slot].since;
+}
+
+u64 slot_rank(unsigned int slot)
+{
+	return slots[slot].rank;
 }
 
 static u32 take_events(unsigned int slot)

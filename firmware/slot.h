@@ -9,8 +9,9 @@
 
 /**
  * slot_attach() - put a ready queue into a slot nobody has
+ * @rank:	of the queue, see policy.h
  */
-void slot_attach(unsigned int slot, unsigned int queue, u64 now);
+void slot_attach(unsigned int slot, unsigned int queue, u64 rank, u64 now);
 
 /**
  * slot_detach() - take the queue out after its running task; slot_poll() tells when it is out
@@ -39,8 +40,15 @@ u32 slot_state(unsigned int slot);
 u32 slot_attached(void);
 u32 slot_leaving(void);
 
-/* Of a slot that has a queue. */
+/**
+ * slot_serve() - the slot's task got a grant: with the first one its slice begins
+ */
+void slot_serve(unsigned int slot, u64 now);
+
+/* Of a slot that has a queue; see struct policy_slot. */
 unsigned int slot_priority(unsigned int slot);
+bool slot_served(unsigned int slot);
 u64 slot_since(unsigned int slot);
+u64 slot_rank(unsigned int slot);
 
 #endif /* FIRMWARE_SLOT_H */

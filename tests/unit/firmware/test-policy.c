@@ -96,12 +96,12 @@ static void test_order(void **state)
 static void test_victims(void **state)
 {
 	struct policy_slot slots[] = {
-		{ POLICY_BUSY, 0, 0 },
-		{ POLICY_BLOCKED, 15, 10 },
-		{ POLICY_BLOCKED, 2, 20 },
-		{ POLICY_IDLE, 15, 30 },
-		{ POLICY_IDLE, 15, 25 },
-		{ POLICY_ABSENT, 0, 0 },
+		{ POLICY_BUSY, 0, true, 0, ~(u64)0 },
+		{ POLICY_BLOCKED, 15, true, 10, 0 },
+		{ POLICY_BLOCKED, 2, true, 20, 0 },
+		{ POLICY_IDLE, 15, true, 30, 0 },
+		{ POLICY_IDLE, 15, true, 25, 0 },
+		{ POLICY_ABSENT, 0, true, 0, ~(u64)0 },
 	};
 	u64 now = 50;
 	u64 rank = policy_rank(&policy, 40, 7);
@@ -109,8 +109,7 @@ static void test_victims(void **state)
 
 	(void)state;
 	for (unsigned int i = 0; i < ARRAY_SIZE(order); i++) {
-		unsigned int victim = policy_victim(&policy, slots, ARRAY_SIZE(slots), 7, rank,
-						    now);
+		unsigned int victim = policy_victim(&policy, slots, ARRAY_SIZE(slots), rank, now);
 
 		assert_int_equal(victim, order[i]);
 		if (victim != NONE)
@@ -118,29 +117,46 @@ static void test_victims(void **state)
 	}
 }
 
-static unsigned int busy_victim(unsigned int holder, u64 since, unsigned int waiting,
+/* The holder waited for its slot from @queued on and got it at @since. */
+static unsigned int busy_victim(unsigned int holder, u64 queued, u64 since, unsigned int waiting,
 				u64 waiting_since, u64 now)
 {
-	const struct policy_slot slot = { POLICY_BUSY, (u8)holder, since };
+	const struct policy_slot slot = { POLICY_BUSY, (u8)holder, true, since,
+					  policy_rank(&policy, queued, holder) };
 
-	return policy_victim(&policy, &slot, 1, waiting,
-			     policy_rank(&policy, waiting_since, waiting), now);
+	return policy_victim(&policy, &slot, 1, policy_rank(&policy, waiting_since, waiting), now);
 }
 
 static void test_busy_victims(void **state)
 {
+	struct policy_slot asking = { POLICY_BUSY, 5, false, 0, policy_rank(&policy, 0, 5) };
+
 	(void)state;
 	/* Equal priority: after the slice. */
-	assert_int_equal(busy_victim(5, 0, 5, 10, SLICE - 1), NONE);
-	assert_int_equal(busy_victim(5, 0, 5, 10, SLICE), 0);
+	assert_int_equal(busy_victim(5, 0, 0, 5, 10, SLICE - 1), NONE);
+	assert_int_equal(busy_victim(5, 0, 0, 5, 10, SLICE), 0);
 	/* Lower priority goes at once. */
-	assert_int_equal(busy_victim(4, 0, 5, 10, 11), 0);
-	/* Higher priority goes when the other has waited long enough, slice or not. */
-	assert_int_equal(busy_victim(6, 0, 5, 10, 10 + AGEING), NONE);
-	assert_int_equal(busy_victim(6, 0, 5, 10, 10 + AGEING + 1), 0);
-	assert_int_equal(busy_victim(15, 0, 0, 10, 10 + 15 * AGEING), NONE);
-	assert_int_equal(busy_victim(15, 0, 0, 10, 10 + 15 * AGEING + 1), 0);
-	assert_int_equal(busy_victim(15, 15 * AGEING, 0, 10, 10 + 15 * AGEING + 1), NONE);
+	assert_int_equal(busy_victim(4, 0, 0, 5, 10, 11), 0);
+	/* Higher priority goes when its slice is over and the other has waited long enough. */
+	assert_int_equal(busy_victim(6, 0, 0, 5, 10, 10 + AGEING), NONE);
+	assert_int_equal(busy_victim(6, 0, 0, 5, 10, 10 + AGEING + 1), 0);
+	assert_int_equal(busy_victim(15, 0, 0, 0, 10, 10 + 15 * AGEING), NONE);
+	assert_int_equal(busy_victim(15, 0, 0, 0, 10, 10 + 15 * AGEING + 1), 0);
+	/* Before that only when the other was there first, ageing counted. */
+	assert_int_equal(busy_victim(15, 15 * AGEING + 9, 15 * AGEING + 20, 0, 10,
+				     15 * AGEING + 21), NONE);
+	assert_int_equal(busy_victim(15, 15 * AGEING + 11, 15 * AGEING + 20, 0, 10,
+				     15 * AGEING + 21), 0);
+	/* Who had to age to get its slot is not driven out again before its slice is over. */
+	assert_int_equal(busy_victim(0, 0, 15 * AGEING, 15, 15 * AGEING + 1,
+				     16 * AGEING - 1), NONE);
+	assert_int_equal(busy_victim(0, 0, 15 * AGEING, 15, 15 * AGEING + 1,
+				     15 * AGEING + SLICE), 0);
+	/* The slice of one that waits for its first grant has not begun. */
+	assert_int_equal(policy_victim(&policy, &asking, 1, policy_rank(&policy, 1, 5),
+				       10 * SLICE), NONE);
+	assert_int_equal(policy_victim(&policy, &asking, 1, policy_rank(&policy, 1, 6),
+				       10 * SLICE), 0);
 }
 
 /* ------------------------------------------------------------------- a busy device */
@@ -161,6 +177,7 @@ struct busy_queue {
 struct busy_slot {
 	unsigned int queue;
 	u64 since;
+	u64 rank;
 	u64 task_end;
 	bool leaving;
 };
@@ -218,6 +235,7 @@ static void occupy(struct busy_device *device, struct busy_slot *slot)
 	queue->in_slot = true;
 	queue->turns++;
 	slot->since = device->now;
+	slot->rank = device->rank[number];
 	new_task(device, slot);
 }
 
@@ -255,7 +273,9 @@ static void displace(struct busy_device *device)
 			continue;
 		slots[i].activity = POLICY_BUSY;
 		slots[i].priority = (u8)device->queue[slot->queue].priority;
+		slots[i].served = true;
 		slots[i].since = slot->since;
+		slots[i].rank = slot->rank;
 	}
 	first_ready(device, set);
 	for (unsigned int turn = 0; turn < SLOTS; turn++) {
@@ -267,8 +287,7 @@ static void displace(struct busy_device *device)
 		set[queue / 32] &= ~BIT(queue % 32);
 		if (turn < leaving)
 			continue;
-		victim = policy_victim(&policy, slots, SLOTS, device->queue[queue].priority,
-				       device->rank[queue], device->now);
+		victim = policy_victim(&policy, slots, SLOTS, device->rank[queue], device->now);
 		if (victim == NONE)
 			return;
 		device->slot[victim].leaving = true;
