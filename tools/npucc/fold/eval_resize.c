@@ -24,7 +24,8 @@ static double source_position(const struct graph_attr_resize *resize, uint32_t d
 	case GRAPH_COORDINATE_PYTORCH_HALF_PIXEL:
 		return size > 1 ? (x + 0.5) / scale - 0.5 : 0;
 	case GRAPH_COORDINATE_ALIGN_CORNERS:
-		return size > 1 ? x * (double)(in - 1) / (double)(size - 1) : 0;
+		/* By the unrounded length, as the operator's own reference has it. */
+		return size > 1 ? x * (double)(in - 1) / (scale * (double)in - 1) : 0;
 	case GRAPH_COORDINATE_CROP_AND_RESIZE: {
 		double start = (double)resize->roi_start[dim] * (double)(in - 1);
 		double width = ((double)resize->roi_end[dim] - (double)resize->roi_start[dim]) *

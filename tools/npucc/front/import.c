@@ -428,10 +428,9 @@ static int add_constant_input(struct import *import, const struct onnx_value_inf
 
 static int add_input(struct import *import, const struct onnx_value_info *info)
 {
-	int fixed;
-
 	struct graph *graph = import->graph;
 	struct graph_value *value;
+	int fixed;
 
 	/* Before IR version 4 every initializer had to be listed as an input as well. */
 	if (scope_find(import->scope, info->name))

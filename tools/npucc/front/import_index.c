@@ -211,6 +211,38 @@ static int import_cum_sum(struct import_node *in)
 	return import_result(in, 0, value);
 }
 
+/* A triangle of the last two dimensions: a choice by a mask that is known. */
+static int import_trilu(struct import_node *in)
+{
+	struct graph_value *x = import_input(in, 0), *offset = import_input(in, 1), *operands[3];
+	bool upper = import_attribute_int(in, "upper", 1) != 0;
+	int64_t k = 0, rows, columns, i, j;
+	struct graph_node *node;
+	void *data;
+
+	if (!x || x->rank < 2)
+		return import_error(in, "it needs a matrix");
+	if (offset && (!graph_is_constant(offset) || graph_element_count(offset) != 1))
+		return import_unknown(in, "its diagonal is computed while running; the device needs it "
+				      "when compiling");
+	if (offset)
+		k = graph_constant_as_i64(offset, 0);
+	rows = x->dims[x->rank - 2];
+	columns = x->dims[x->rank - 1];
+	/* Beyond the matrix every diagonal is alike. */
+	k = k > columns ? columns : k < -rows ? -rows : k;
+	operands[0] = import_constant(in, GRAPH_DTYPE_BOOL, 2, x->dims + x->rank - 2, &data);
+	operands[1] = x;
+	operands[2] = import_scalar(in, x, 0);
+	if (!operands[0] || !operands[2])
+		return -1;
+	for (i = 0; i < rows; i++)
+		for (j = 0; j < columns; j++)
+			((uint8_t *)data)[i * columns + j] = upper ? j >= i + k : j <= i + k;
+	node = import_node_new(in, GRAPH_OP_WHERE, 3, operands, 1);
+	return import_result(in, 0, import_finish(in, node));
+}
+
 const struct import_operator import_index_operators[] = {
 	{ "Constant", import_constant_node },
 	{ "ConstantOfShape", import_constant_of_shape },
@@ -218,5 +250,6 @@ const struct import_operator import_index_operators[] = {
 	{ "Gather", import_gather },
 	{ "NonZero", import_non_zero },
 	{ "CumSum", import_cum_sum },
+	{ "Trilu", import_trilu },
 	{ NULL, NULL },
 };

@@ -78,21 +78,61 @@ static int norm(struct import_node *in, enum graph_op op, struct graph_value *op
 	return import_result(in, 0, import_finish(in, node));
 }
 
+static struct graph_value *reduce(struct import_node *in, struct graph_value *x,
+				  enum graph_reduce_kind kind, uint32_t axes)
+{
+	struct graph_node *node = import_node_new(in, GRAPH_OP_REDUCE, 1, &x, 1);
+
+	if (!node)
+		return NULL;
+	node->attr.reduce.kind = kind;
+	node->attr.reduce.axes = axes;
+	node->attr.reduce.keep_dims = true;
+	return import_finish(in, node);
+}
+
+static bool has_output(const struct import_node *in, uint32_t index)
+{
+	return index < in->onnx->output_count && in->onnx->outputs[index].size;
+}
+
+/* The mean and the inverse deviation, where a model asks for them too. */
+static int layer_norm_statistics(struct import_node *in, struct graph_value *x,
+				 const struct graph_attr_norm *attr)
+{
+	uint32_t axes = ((1u << x->rank) - 1) - ((1u << attr->axis) - 1);
+	struct graph_value *mean, *rest, *variance, *epsilon;
+
+	if (!has_output(in, 1) && !has_output(in, 2))
+		return 0;
+	mean = reduce(in, x, GRAPH_REDUCE_MEAN, axes);
+	if (import_result(in, 1, mean))
+		return -1;
+	rest = import_eltwise(in, GRAPH_ELTWISE_SUB, x, mean);
+	rest = rest ? import_activation(in, rest, GRAPH_ACTIVATION_SQUARE, 0, 0) : NULL;
+	variance = rest ? reduce(in, rest, GRAPH_REDUCE_MEAN, axes) : NULL;
+	epsilon = variance ? import_scalar(in, x, attr->epsilon) : NULL;
+	variance = epsilon ? import_eltwise(in, GRAPH_ELTWISE_ADD, variance, epsilon) : NULL;
+	if (!variance)
+		return -1;
+	return import_result(in, 2, import_activation(in, variance, GRAPH_ACTIVATION_RSQRT, 0, 0));
+}
+
 static int import_layer_norm(struct import_node *in)
 {
 	struct graph_value *operands[3] = { import_input(in, 0), import_input(in, 1),
 					    import_input(in, 2) };
 	struct graph_attr_norm attr = { .epsilon = import_attribute_float(in, "epsilon", 1e-5f) };
-	uint32_t i;
 
 	if (!operands[0])
 		return import_error(in, "its input is missing");
-	for (i = 1; i < in->onnx->output_count; i++)
-		if (in->onnx->outputs[i].size)
-			return import_unknown(in, "its mean and deviation outputs are not supported");
 	attr.rms = !strcmp(in->op_type, "RMSNormalization") ||
 		   !strcmp(in->op_type, "SimplifiedLayerNormalization");
+	if (attr.rms && (has_output(in, 1) || has_output(in, 2)))
+		return import_unknown(in, "outputs beyond the first are not supported");
 	if (import_axis(in, import_attribute_int(in, "axis", -1), operands[0]->rank, &attr.axis))
+		return -1;
+	if (layer_norm_statistics(in, operands[0], &attr))
 		return -1;
 	return norm(in, GRAPH_OP_LAYERNORM, operands, &attr);
 }
@@ -166,19 +206,6 @@ static int import_lrn(struct import_node *in)
 	node->attr.lrn.bias = import_attribute_float(in, "bias", 1.0f);
 	node->attr.lrn.size = import_attribute_int(in, "size", 1);
 	return import_result(in, 0, import_finish(in, node));
-}
-
-static struct graph_value *reduce(struct import_node *in, struct graph_value *x,
-				  enum graph_reduce_kind kind, uint32_t axes)
-{
-	struct graph_node *node = import_node_new(in, GRAPH_OP_REDUCE, 1, &x, 1);
-
-	if (!node)
-		return NULL;
-	node->attr.reduce.kind = kind;
-	node->attr.reduce.axes = axes;
-	node->attr.reduce.keep_dims = true;
-	return import_finish(in, node);
 }
 
 static int import_lp_norm(struct import_node *in)

@@ -23,9 +23,12 @@ static int import_identity(struct import_node *in)
 /* Dropout does nothing when not training; its mask is all true. */
 static int import_dropout(struct import_node *in)
 {
-	struct graph_value *x, *mask;
+	struct graph_value *x, *mask, *training = import_input(in, 2);
 	void *data;
 
+	if (training && (!graph_is_constant(training) || graph_element_count(training) != 1 ||
+			 graph_constant_as_i64(training, 0)))
+		return import_unknown(in, "it is in training mode; export the model for inference");
 	if (need_input(in, &x) || import_result(in, 0, x))
 		return -1;
 	if (in->onnx->output_count < 2 || !in->onnx->outputs[1].size)

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+#include "fields.h"
+
+static const struct graph_value *first_input(const struct graph_node *node)
+{
+	return node->input_count ? node->inputs[0] : NULL;
+}
+
+static const struct graph_value *first_output(const struct graph_node *node)
+{
+	return node->output_count ? node->outputs[0] : NULL;
+}
+
+static int64_t rank_of(const struct graph_value *value)
+{
+	return value && value->has_rank ? (int64_t)value->rank : SCAN_NOT_APPLICABLE;
+}
+
+int64_t scan_input_rank(const struct graph_node *node)
+{
+	return rank_of(first_input(node));
+}
+
+int64_t scan_output_rank(const struct graph_node *node)
+{
+	return rank_of(first_output(node));
+}
+
+int64_t scan_input_dtype(const struct graph_node *node)
+{
+	return first_input(node) ? (int64_t)first_input(node)->dtype : SCAN_NOT_APPLICABLE;
+}
+
+int64_t scan_output_dtype(const struct graph_node *node)
+{
+	return first_output(node) ? (int64_t)first_output(node)->dtype : SCAN_NOT_APPLICABLE;
+}
+
+static int64_t elements_of(const struct graph_value *value)
+{
+	int64_t count = value ? graph_element_count(value) : -1;
+
+	return count < 0 ? SCAN_NOT_APPLICABLE : count;
+}
+
+int64_t scan_input_elements(const struct graph_node *node)
+{
+	return elements_of(first_input(node));
+}
+
+int64_t scan_output_elements(const struct graph_node *node)
+{
+	return elements_of(first_output(node));
+}
+
+static int64_t larger_dim(const struct graph_value *value, int64_t most)
+{
+	uint32_t i;
+
+	for (i = 0; value && value->has_rank && i < value->rank; i++)
+		if (value->dims[i] > most)
+			most = value->dims[i];
+	return most;
+}
+
+int64_t scan_largest_dim(const struct graph_node *node)
+{
+	int64_t most = 0;
+	uint32_t i;
+
+	for (i = 0; i < node->input_count; i++)
+		most = larger_dim(node->inputs[i], most);
+	for (i = 0; i < node->output_count; i++)
+		most = larger_dim(node->outputs[i], most);
+	return most;
+}
+
+int64_t scan_batch(const struct graph_node *node)
+{
+	const struct graph_value *x = first_input(node);
+
+	return x && x->has_rank && x->rank ? x->dims[0] : SCAN_NOT_APPLICABLE;
+}
+
+int64_t scan_shapes_known(const struct graph_node *node)
+{
+	uint32_t i;
+
+	for (i = 0; i < node->input_count; i++)
+		if (node->inputs[i] && !graph_shape_known(node->inputs[i]))
+			return 0;
+	for (i = 0; i < node->output_count; i++)
+		if (!graph_shape_known(node->outputs[i]))
+			return 0;
+	return 1;
+}
+
+static const struct graph_window *window_of(const struct graph_node *node)
+{
+	switch (node->op) {
+	case GRAPH_OP_CONV:
+	case GRAPH_OP_CONVTRANSPOSE:
+		return &node->attr.conv.window;
+	case GRAPH_OP_POOL:
+		return &node->attr.pool.window;
+	default:
+		return NULL;
+	}
+}
+
+#define WINDOW_FIELD(name, expression) \
+	int64_t scan_##name(const struct graph_node *node) \
+	{ \
+		const struct graph_window *window = window_of(node); \
+\
+		return window ? (expression) : SCAN_NOT_APPLICABLE; \
+	}
+
+WINDOW_FIELD(kernel_height, window->kernel[0])
+WINDOW_FIELD(kernel_width, window->kernel[1])
+WINDOW_FIELD(kernel_size, window->kernel[0] * window->kernel[1])
+WINDOW_FIELD(stride_height, window->stride[0])
+WINDOW_FIELD(stride_width, window->stride[1])
+WINDOW_FIELD(dilation_height, window->dilation[0])
+WINDOW_FIELD(dilation_width, window->dilation[1])
+
+int64_t scan_largest_pad(const struct graph_node *node)
+{
+	const struct graph_window *window = window_of(node);
+	int64_t most = 0;
+	uint32_t i;
+
+	if (!window)
+		return SCAN_NOT_APPLICABLE;
+	for (i = 0; i < 2; i++) {
+		most = window->pad_begin[i] > most ? window->pad_begin[i] : most;
+		most = window->pad_end[i] > most ? window->pad_end[i] : most;
+	}
+	return most;
+}
+
+int64_t scan_pad_over_kernel(const struct graph_node *node)
+{
+	const struct graph_window *window = window_of(node);
+	uint32_t i;
+
+	if (!window)
+		return SCAN_NOT_APPLICABLE;
+	for (i = 0; i < 2; i++) {
+		int64_t extent = (window->kernel[i] - 1) * window->dilation[i] + 1;
+
+		if (window->pad_begin[i] >= extent || window->pad_end[i] >= extent)
+			return 1;
+	}
+	return 0;
+}
+
+static bool is_conv(const struct graph_node *node)
+{
+	return node->op == GRAPH_OP_CONV || node->op == GRAPH_OP_CONVTRANSPOSE;
+}
+
+int64_t scan_group(const struct graph_node *node)
+{
+	return is_conv(node) ? node->attr.conv.group : SCAN_NOT_APPLICABLE;
+}
+
+int64_t scan_is_grouped(const struct graph_node *node)
+{
+	if (!is_conv(node))
+		return SCAN_NOT_APPLICABLE;
+	return node->attr.conv.group != 1 && node->attr.conv.group != node->inputs[0]->dims[1];
+}
+
+int64_t scan_output_padding(const struct graph_node *node)
+{
+	const int64_t *padding = node->attr.conv.output_padding;
+
+	if (node->op != GRAPH_OP_CONVTRANSPOSE)
+		return SCAN_NOT_APPLICABLE;
+	return padding[0] > padding[1] ? padding[0] : padding[1];
+}
+
+static bool has_weights(const struct graph_node *node)
+{
+	return is_conv(node) || node->op == GRAPH_OP_MATMUL;
+}
+
+int64_t scan_weight_constant(const struct graph_node *node)
+{
+	if (!has_weights(node))
+		return SCAN_NOT_APPLICABLE;
+	return graph_is_constant(node->inputs[GRAPH_IN_WEIGHT]);
+}
+
+int64_t scan_bias_constant(const struct graph_node *node)
+{
+	if (!has_weights(node))
+		return SCAN_NOT_APPLICABLE;
+	return node->input_count <= GRAPH_IN_BIAS || !node->inputs[GRAPH_IN_BIAS] ||
+	       graph_is_constant(node->inputs[GRAPH_IN_BIAS]);
+}
+
+int64_t scan_activation(const struct graph_node *node)
+{
+	if (node->op == GRAPH_OP_ACTIVATION)
+		return node->attr.activation.kind;
+	if (node->activation.kind == GRAPH_ACTIVATION_NONE)
+		return SCAN_NOT_APPLICABLE;
+	return node->activation.kind;
+}
+
+int64_t scan_eltwise(const struct graph_node *node)
+{
+	return node->op == GRAPH_OP_ELTWISE ? (int64_t)node->attr.eltwise : SCAN_NOT_APPLICABLE;
+}
+
+int64_t scan_reduce(const struct graph_node *node)
+{
+	return node->op == GRAPH_OP_REDUCE ? (int64_t)node->attr.reduce.kind : SCAN_NOT_APPLICABLE;
+}
+
+int64_t scan_pool(const struct graph_node *node)
+{
+	return node->op == GRAPH_OP_POOL ? (int64_t)node->attr.pool.kind : SCAN_NOT_APPLICABLE;
+}
+
+int64_t scan_pad_mode(const struct graph_node *node)
+{
+	return node->op == GRAPH_OP_PAD ? (int64_t)node->attr.pad.mode : SCAN_NOT_APPLICABLE;
+}
+
+int64_t scan_resize_mode(const struct graph_node *node)
+{
+	return node->op == GRAPH_OP_RESIZE ? (int64_t)node->attr.resize.mode : SCAN_NOT_APPLICABLE;
+}
+
+int64_t scan_resize_coordinate(const struct graph_node *node)
+{
+	if (node->op != GRAPH_OP_RESIZE)
+		return SCAN_NOT_APPLICABLE;
+	return (int64_t)node->attr.resize.coordinate;
+}
+
+int64_t scan_indices_constant(const struct graph_node *node)
+{
+	if (node->op != GRAPH_OP_GATHER)
+		return SCAN_NOT_APPLICABLE;
+	return graph_is_constant(node->inputs[1]);
+}
+
+int64_t scan_axis_from_end(const struct graph_node *node)
+{
+	if (node->op == GRAPH_OP_SOFTMAX)
+		return (int64_t)node->inputs[0]->rank - 1 - node->attr.softmax.axis;
+	if (node->op == GRAPH_OP_LAYERNORM)
+		return (int64_t)node->inputs[0]->rank - 1 - node->attr.norm.axis;
+	return SCAN_NOT_APPLICABLE;
+}
+
+const char *scan_dtype_text(int64_t value)
+{
+	return graph_dtype_name((enum graph_dtype)value);
+}
+
+const char *scan_activation_text(int64_t value)
+{
+	return graph_activation_name((enum graph_activation_kind)value);
+}
+
+const char *scan_eltwise_text(int64_t value)
+{
+	return graph_eltwise_name((enum graph_eltwise_kind)value);
+}
+
+const char *scan_reduce_text(int64_t value)
+{
+	return graph_reduce_name((enum graph_reduce_kind)value);
+}
+
+static const char *pick(const char *const *names, size_t count, int64_t value)
+{
+	return value >= 0 && (size_t)value < count ? names[value] : "?";
+}
+
+#define PICK(names, value) pick(names, sizeof(names) / sizeof((names)[0]), value)
+
+const char *scan_pool_text(int64_t value)
+{
+	static const char *const names[] = { "max", "average", "lp" };
+
+	return PICK(names, value);
+}
+
+const char *scan_pad_mode_text(int64_t value)
+{
+	static const char *const names[] = { "constant", "reflect", "edge", "wrap" };
+
+	return PICK(names, value);
+}
+
+const char *scan_resize_mode_text(int64_t value)
+{
+	static const char *const names[] = { "nearest", "linear", "cubic" };
+
+	return PICK(names, value);
+}
+
+const char *scan_resize_coordinate_text(int64_t value)
+{
+	static const char *const names[] = { "half_pixel", "half_pixel_symmetric",
+					     "pytorch_half_pixel", "align_corners", "asymmetric",
+					     "tf_crop_and_resize" };
+
+	return PICK(names, value);
+}
+
+const char *scan_boolean_text(int64_t value)
+{
+	return value ? "yes" : "no";
+}
