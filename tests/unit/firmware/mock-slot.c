@@ -60,8 +60,8 @@ static unsigned int clusters_in(uint32_t mask)
 
 static bool fits(const struct mock_slot *slot, const struct mock_task *task)
 {
-	return slot->clusters && slot->written_grant && clusters_in(slot->clusters) >= task->clusters &&
-	       slot->window_bytes >= task->bytes;
+	return slot->clusters && slot->written_grant &&
+	       clusters_in(slot->clusters) >= task->clusters && slot->window_bytes >= task->bytes;
 }
 
 static void start(struct mock *mock, struct mock_slot *slot, const struct mock_task *task)
@@ -82,8 +82,12 @@ static void release(struct mock *mock, unsigned int number)
 		queue->parked = true;
 	else if (!stopped && (waiting_tasks(queue) || slot->look_again))
 		mock_set_doorbell(mock, slot->queue);
-	*slot = (struct mock_slot){ .queue = NO_QUEUE, .state = NPU_SLOT_STATE_FREE, .until = NEVER };
-	slot->events = events;
+	*slot = (struct mock_slot){
+		.queue = NO_QUEUE,
+		.state = NPU_SLOT_STATE_FREE,
+		.until = NEVER,
+		.events = events,
+	};
 	event(mock, slot, NPU_SLOT_EVENT_DETACHED);
 }
 
@@ -258,8 +262,8 @@ static void attach(struct mock *mock, unsigned int number, uint32_t value)
 	unsigned int queue = value & 0xff;
 
 	if (slot->state != NPU_SLOT_STATE_FREE)
-		mock_complain(mock, "queue %u attached to slot %u, which has queue %u", queue, number,
-			      slot->queue);
+		mock_complain(mock, "queue %u attached to slot %u, which has queue %u", queue,
+			      number, slot->queue);
 	if (queue >= mock->config.queues ||
 	    !(mock->queue[queue].registers[NPU_QUEUE_CONFIG / 4] & NPU_QUEUE_CONFIG_VALID))
 		mock_complain(mock, "queue %u attached, which does not exist", queue);
@@ -335,8 +339,8 @@ static void grant(struct mock *mock, unsigned int number, uint32_t mask)
 	}
 	if (slot->state != NPU_SLOT_STATE_REQUEST)
 		mock_complain(mock, "slot %u got a grant in state %u", number, slot->state);
-	if (mask & ~all || (uint64_t)slot->window + slot->window_bytes > mock->config.global_bytes ||
-	    slot->window % 64)
+	if (mask & ~all || slot->window % 64 ||
+	    (uint64_t)slot->window + slot->window_bytes > mock->config.global_bytes)
 		mock_complain(mock, "slot %u got what the device does not have", number);
 	if ((mask / (mask & -mask)) & ((mask / (mask & -mask)) + 1))
 		mock_complain(mock, "clusters %x are not neighbours", mask);

@@ -412,7 +412,8 @@ uint32_t mock_call(struct mock *mock, struct npu_message *message)
 
 uint32_t mock_context(struct mock *mock, unsigned int context)
 {
-	struct npu_message message = { .kind = NPU_MESSAGE_CONTEXT_CREATE, .argument = { context } };
+	struct npu_message message = { .kind = NPU_MESSAGE_CONTEXT_CREATE,
+				       .argument = { context } };
 
 	return mock_call(mock, &message);
 }

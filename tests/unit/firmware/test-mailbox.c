@@ -208,7 +208,8 @@ static uint32_t read_log(char *text, uint32_t start, uint32_t *length)
 {
 	*length = 0;
 	for (unsigned int i = 0; i < 1000; i++) {
-		struct npu_message message = { .kind = NPU_MESSAGE_LOG_READ, .argument = { start } };
+		struct npu_message message = { .kind = NPU_MESSAGE_LOG_READ,
+					       .argument = { start } };
 		uint32_t bytes;
 
 		assert_int_equal(mock_call(mock, &message), NPU_ERROR_NONE);

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The host of test-model.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "host.h"
+#include "npu/npu_firmware.h"
+#include "npu/npu_isa.h"
+
+/* Host memory */
+#define CONTEXT_TABLE	0x001000u
+#define ROOT		0x002000u	/* one for all contexts: they map the same */
+#define EVENTS		0x003000u
+#define FAULTS		0x004000u
+#define AREAS		0x010000u	/* two pages a context */
+#define IMAGE		0x100000u
+#define RINGS		0x200000u	/* 64 KiB a queue */
+#define RECORDS		0x8000u		/* in a queue's */
+#define PROGRAMS	0x600000u
+#define MEMORY_BYTES	0x800000u
+
+#define PAGE_ALL	0xdfu		/* valid, read, write, execute, user, accessed, dirty */
+#define BOOT_LIMIT	1000000
+#define CALL_LIMIT	50000000
+#define BUDGET		1000000		/* 1024 cycles each: practically none */
+
+static void *translate(void *opaque, uint64_t address, uint64_t size, bool write)
+{
+	struct host *host = opaque;
+
+	(void)write;
+	if (address >= MEMORY_BYTES || size > MEMORY_BYTES - address)
+		return NULL;
+	return host->memory + address;
+}
+
+static uint32_t read_register(struct host *host, uint32_t offset)
+{
+	return npu_model_register_read(host->model, offset);
+}
+
+static void write_register(struct host *host, uint32_t offset, uint32_t value)
+{
+	npu_model_register_write(host->model, offset, value);
+}
+
+static void boot(struct host *host, const char *path)
+{
+	FILE *file = fopen(path, "rb");
+	size_t size;
+
+	assert_non_null(file);
+	size = fread(host->memory + IMAGE, 1, NPU_FW_TCM_SIZE, file);
+	fclose(file);
+	write_register(host, NPU_REG_BOOT_ADDRESS_LO, IMAGE);
+	write_register(host, NPU_REG_BOOT_SIZE, (uint32_t)size);
+	write_register(host, NPU_REG_BOOT_CONTROL, NPU_BOOT_START);
+	assert_int_equal(read_register(host, NPU_REG_BOOT_STATUS), NPU_BOOT_STATUS_RUNNING);
+	host_idle(host, BOOT_LIMIT);
+	assert_int_equal(read_register(host, NPU_REG_FW_STATE), NPU_FW_STATE_READY);
+}
+
+struct host *host_create(const char *config, const char *path)
+{
+	const struct npu_model_host_ops ops = { .translate = translate };
+	struct host *host = calloc(1, sizeof(*host));
+	const uint64_t leaf = PAGE_ALL;
+	char error[200];
+
+	assert_non_null(host);
+	host->memory = aligned_alloc(4096, MEMORY_BYTES);
+	assert_non_null(host->memory);
+	memset(host->memory, 0, MEMORY_BYTES);
+	memcpy(host->memory + ROOT, &leaf, sizeof(leaf));
+	host->model = npu_model_create(config, &ops, host, error, sizeof(error));
+	if (!host->model)
+		fail_msg("%s", error);
+	write_register(host, NPU_REG_CONTEXT_TABLE_LO, CONTEXT_TABLE);
+	write_register(host, NPU_REG_EVENT_BASE_LO, EVENTS);
+	write_register(host, NPU_REG_EVENT_LOG2, 6);
+	write_register(host, NPU_REG_FAULT_BASE_LO, FAULTS);
+	write_register(host, NPU_REG_FAULT_LOG2, 6);
+	boot(host, path);
+	return host;
+}
+
+void host_destroy(struct host *host)
+{
+	npu_model_destroy(host->model);
+	free(host->memory);
+	free(host);
+}
+
+/* True when something was taken. */
+static bool take_message(struct host *host, struct npu_message *message)
+{
+	uint32_t words[16];
+
+	if (!read_register(host, NPU_REG_MAILBOX_TO_HOST_SEND))
+		return false;
+	for (unsigned int i = 0; i < 16; i++)
+		words[i] = read_register(host, NPU_REG_MAILBOX_TO_HOST + 4 * i);
+	write_register(host, NPU_REG_MAILBOX_TO_HOST_SEND, 0);
+	memcpy(message, words, sizeof(*message));
+	if (message->kind == NPU_MESSAGE_ERROR_EVENT) {
+		host->reports++;
+		host->report = *message;
+	}
+	return true;
+}
+
+void host_idle(struct host *host, uint64_t limit)
+{
+	uint64_t end = npu_model_time(host->model) + limit;
+	struct npu_message message;
+
+	while (npu_model_time(host->model) < end) {
+		if (!npu_model_run(host->model, 100000))
+			continue;
+		if (take_message(host, &message))
+			continue;
+		if (npu_model_timer(host->model) == UINT64_MAX)
+			return;
+		npu_model_skip(host->model, npu_model_timer(host->model));
+	}
+	fail_msg("the device is still busy after %llu cycles", (unsigned long long)limit);
+}
+
+uint32_t host_call(struct host *host, struct npu_message *message)
+{
+	uint64_t end = npu_model_time(host->model) + CALL_LIMIT;
+	struct npu_message reply;
+	uint32_t words[16];
+
+	message->sequence = ++host->sequence;
+	memcpy(words, message, sizeof(words));
+	for (unsigned int i = 0; i < 16; i++)
+		write_register(host, NPU_REG_MAILBOX_TO_FW + 4 * i, words[i]);
+	write_register(host, NPU_REG_MAILBOX_TO_FW_SEND, 1);
+	while (npu_model_time(host->model) < end) {
+		npu_model_run(host->model, 100);
+		if (!take_message(host, &reply) || reply.kind == NPU_MESSAGE_ERROR_EVENT)
+			continue;
+		assert_int_equal(reply.sequence, message->sequence);
+		*message = reply;
+		return reply.status;
+	}
+	fail_msg("no reply to message %u", message->kind);
+	return 0;
+}
+
+uint32_t host_call1(struct host *host, unsigned int kind, uint32_t argument)
+{
+	struct npu_message message = { .kind = (uint16_t)kind, .argument = { argument } };
+
+	return host_call(host, &message);
+}
+
+void host_context(struct host *host, uint32_t context)
+{
+	const struct npu_context_entry entry = {
+		.flags = NPU_CONTEXT_VALID,
+		.page_table = ROOT,
+		.semaphores = AREAS + context * 0x2000,
+		.thresholds = AREAS + context * 0x2000 + 0x1000,
+	};
+
+	memcpy(host->memory + CONTEXT_TABLE + context * sizeof(entry), &entry, sizeof(entry));
+	write_register(host, NPU_REG_CONTEXT_UPDATE, context);
+	assert_int_equal(host_call1(host, NPU_MESSAGE_CONTEXT_CREATE, context), NPU_ERROR_NONE);
+}
+
+static uint32_t ring_address(unsigned int queue)
+{
+	return RINGS + queue * 0x10000;
+}
+
+void host_queue(struct host *host, uint32_t queue, uint32_t context, uint32_t priority)
+{
+	struct npu_message message = {
+		.kind = NPU_MESSAGE_QUEUE_CREATE,
+		.argument = { queue, context, ring_address(queue), 0, HOST_RING_LOG2, priority },
+	};
+
+	assert_true(ring_address(queue) < PROGRAMS);
+	memset(host->memory + ring_address(queue), 0, 0x10000);
+	host->index[queue] = 0;
+	assert_int_equal(host_call(host, &message), NPU_ERROR_NONE);
+}
+
+static uint32_t emit(uint8_t *program, uint32_t at, struct npu_insn insn)
+{
+	insn.dst = NPU_TD_NONE;
+	memset(insn.src, NPU_TD_NONE, sizeof(insn.src));
+	memcpy(program + at, &insn, sizeof(insn));
+	return at + NPU_INSN_BYTES;
+}
+
+uint64_t host_program(struct host *host, unsigned int clusters, uint32_t window, uint32_t turns)
+{
+	uint32_t address = PROGRAMS + host->programs++ * 0x400;
+	uint8_t *program = host->memory + address;
+	struct npu_program_header header = {
+		.magic = NPU_PROGRAM_MAGIC,
+		.version = NPU_PROGRAM_VERSION,
+		.clusters = (uint8_t)clusters,
+		.dma_channels = 1,
+		.local_bytes = 4096,
+		.global_bytes = window,
+	};
+	uint32_t at = sizeof(header);
+
+	assert_true(address < MEMORY_BYTES - 0x400);
+	for (unsigned int i = 0; i < clusters; i++) {
+		header.entry[i] = at;
+		at = emit(program, at, (struct npu_insn){ .opcode = NPU_OP_LOOP, .imm32 = turns });
+		at = emit(program, at, (struct npu_insn){ .opcode = NPU_OP_ENDLOOP });
+		at = emit(program, at, (struct npu_insn){ .opcode = NPU_OP_END });
+	}
+	header.bytes = at;
+	memcpy(program, &header, sizeof(header));
+	return address;
+}
+
+const struct npu_ring_control *host_control(const struct host *host, unsigned int queue)
+{
+	return (const struct npu_ring_control *)(host->memory + ring_address(queue));
+}
+
+const struct npu_record *host_record(const struct host *host, unsigned int queue, uint64_t index)
+{
+	return (const struct npu_record *)(host->memory + ring_address(queue) + RECORDS) +
+	       index % HOST_RECORDS;
+}
+
+void host_packet(struct host *host, unsigned int queue, const void *packet)
+{
+	uint64_t index = host->index[queue]++;
+	uint8_t *slot = host->memory + ring_address(queue) + NPU_RING_PACKETS_OFFSET +
+			index % HOST_RECORDS * NPU_PACKET_BYTES;
+	struct npu_ring_control *control =
+		(struct npu_ring_control *)(host->memory + ring_address(queue));
+	uint32_t header;
+
+	assert_true(index - control->read_index < HOST_RECORDS);
+	memset(host->memory + ring_address(queue) + RECORDS +
+	       index % HOST_RECORDS * sizeof(struct npu_record), 0, sizeof(struct npu_record));
+	memcpy(slot, packet, NPU_PACKET_BYTES);
+	memcpy(&header, packet, sizeof(header));
+	header |= (index >> HOST_RING_LOG2 & 1) ? 0 : NPU_PACKET_PHASE;
+	memcpy(slot, &header, sizeof(header));
+	control->write_index = index + 1;
+}
+
+void host_exec(struct host *host, unsigned int queue, uint64_t program, unsigned int signal)
+{
+	const struct npu_packet_exec packet = {
+		.header = NPU_PACKET_HEADER(NPU_PACKET_EXEC, 0, 0),
+		.task_id = (uint32_t)host->index[queue],
+		.program = program,
+		.arguments = program,
+		.record = ring_address(queue) + RECORDS +
+			  host->index[queue] % HOST_RECORDS * sizeof(struct npu_record),
+		.budget = BUDGET,
+		.signal_sem = (uint16_t)signal,
+		.wait_sem = { NPU_SEM_NONE, NPU_SEM_NONE },
+	};
+
+	host_packet(host, queue, &packet);
+}
+
+void host_wait(struct host *host, unsigned int queue, unsigned int semaphore, uint64_t value)
+{
+	struct npu_packet_wait packet = {
+		.header = NPU_PACKET_HEADER(NPU_PACKET_WAIT, 0, 0),
+		.sem = { (uint16_t)semaphore, NPU_SEM_NONE, NPU_SEM_NONE, NPU_SEM_NONE,
+			 NPU_SEM_NONE, NPU_SEM_NONE },
+		.value = { value },
+	};
+
+	host_packet(host, queue, &packet);
+}
+
+void host_ring(struct host *host, unsigned int queue)
+{
+	npu_model_doorbell(host->model, queue, NPU_DOORBELL_RING, host->index[queue], 8);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A host for the whole device model that runs the firmware: memory at DMA address 0, contexts that
+ * map all of it by one 1 GiB leaf (so a virtual address is the DMA address), queues, programs that
+ * only take time.
+ */
+#ifndef TEST_FIRMWARE_HOST_H
+#define TEST_FIRMWARE_HOST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "npu/npu_mailbox.h"
+#include "npu/npu_packet.h"
+#include "npu/npu_regs.h"
+#include "npu_model.h"
+
+#define HOST_QUEUES	64
+#define HOST_RING_LOG2	5
+#define HOST_RECORDS	(1u << HOST_RING_LOG2)	/* a queue */
+
+struct host {
+	struct npu_model *model;
+	uint8_t *memory;
+	uint64_t index[HOST_QUEUES];	/* packets written */
+	uint32_t programs;		/* made */
+	uint16_t sequence;
+	uint32_t reports;
+	struct npu_message report;	/* the last ERROR_EVENT */
+};
+
+/**
+ * host_create() - a device of configuration @config with the firmware at @path, READY
+ */
+struct host *host_create(const char *config, const char *path);
+void host_destroy(struct host *host);
+
+/**
+ * host_idle() - let the device go on until nothing moves, alarms included; fails after @limit
+ */
+void host_idle(struct host *host, uint64_t limit);
+
+/**
+ * host_call() - send a message, wait for the reply; returns its status
+ */
+uint32_t host_call(struct host *host, struct npu_message *message);
+uint32_t host_call1(struct host *host, unsigned int kind, uint32_t argument);
+
+/* Both must succeed. */
+void host_context(struct host *host, uint32_t context);
+void host_queue(struct host *host, uint32_t queue, uint32_t context, uint32_t priority);
+
+/**
+ * host_program() - make a program; returns its address
+ * @turns:	of an empty loop, on each cluster: about its time in cycles
+ */
+uint64_t host_program(struct host *host, unsigned int clusters, uint32_t window, uint32_t turns);
+
+/* Publish packets, without a doorbell. @signal and semaphores: NPU_SEM_NONE for none. */
+void host_exec(struct host *host, unsigned int queue, uint64_t program, unsigned int signal);
+void host_wait(struct host *host, unsigned int queue, unsigned int semaphore, uint64_t value);
+void host_packet(struct host *host, unsigned int queue, const void *packet);
+void host_ring(struct host *host, unsigned int queue);
+
+/**
+ * host_record() - of the queue's packet number @index
+ */
+const struct npu_record *host_record(const struct host *host, unsigned int queue, uint64_t index);
+const struct npu_ring_control *host_control(const struct host *host, unsigned int queue);
+
+#endif /* TEST_FIRMWARE_HOST_H */
