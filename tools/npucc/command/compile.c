@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <json.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -87,6 +88,7 @@ static int compile(const struct options *options, struct compile_report *report,
 	};
 	FILE *log = open_log(options, diag);
 	struct npucc_model *model = NULL;
+	struct program program = { 0 };
 	int result = -1;
 
 	if (options->log && !log)
@@ -99,12 +101,15 @@ static int compile(const struct options *options, struct compile_report *report,
 	*merged = npucc_model_merged(model);
 	if (log)
 		fprintf(log, "merged %u ops\n", *merged);
-	result = compile_graph(npucc_model_graph(model), options, log, report, diag);
+	result = compile_graph(npucc_model_graph(model), options, log, &program, report, diag);
+	if (!result)
+		result = elf_write(&program, options->output, diag);
 	if (log && !result)
 		fprintf(log, "%u layers, %u bytes of local SRAM at most, %llu bytes of scratch\n",
 			report->layers, report->sram_peak_bytes,
 			(unsigned long long)report->scratch_bytes);
 out:
+	free(program.rodata);
 	npucc_model_free(model);
 	if (log && log != stderr)
 		fclose(log);

@@ -2,6 +2,7 @@
 #ifndef NPUCC_COMMAND_COMPILE_H
 #define NPUCC_COMMAND_COMPILE_H
 
+#include "../emit/program.h"
 #include "options.h"
 
 /* command_compile, command_scan - the commands; return the exit status. */
@@ -18,11 +19,12 @@ struct compile_report {
 };
 
 /*
- * compile_graph - lay out, lower and write @graph (which gets placements) to options->output.
+ * compile_graph - lay out and lower @graph (which gets placements) into @program, whose parts
+ * are in the graph's arena; its .rodata is the caller's to free().
  * @log: tile choices, or NULL. Returns 0, or -1 with a sentence in @diag.
  */
 int compile_graph(struct graph *graph, const struct options *options, FILE *log,
-		  struct compile_report *report, struct diag *diag);
+		  struct program *program, struct compile_report *report, struct diag *diag);
 
 /*
  * roofline - bound and floor of the whole network in cycles, by the definition of

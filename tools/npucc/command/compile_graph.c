@@ -6,12 +6,12 @@
 #include "../emit/program.h"
 #include "../lower/lower.h"
 #include "../lower/rodata.h"
+#include "../scan/limits.h"
 #include "compile.h"
 
 struct backend {
 	struct lower lower;
-	struct program program;
-	const struct options *options;
+	struct program *program;
 };
 
 static int backend_init(struct backend *backend, struct graph *graph,
@@ -20,7 +20,6 @@ static int backend_init(struct backend *backend, struct graph *graph,
 	struct lower *lower = &backend->lower;
 	uint32_t cluster;
 
-	backend->options = options;
 	*lower = (struct lower){
 		.graph = graph,
 		.config = &options->config,
@@ -67,7 +66,7 @@ static void open_layer(struct backend *backend, const struct graph_node *node,
 
 static int lower_layers(struct backend *backend, struct compile_report *report)
 {
-	struct program *program = &backend->program;
+	struct program *program = backend->program;
 	struct lower *lower = &backend->lower;
 	struct graph_node *node, *following;
 
@@ -97,9 +96,9 @@ static int lower_layers(struct backend *backend, struct compile_report *report)
 	return 0;
 }
 
-static int write_program(struct backend *backend, struct compile_report *report)
+static int build_program(struct backend *backend, struct compile_report *report)
 {
-	struct program *program = &backend->program;
+	struct program *program = backend->program;
 	struct lower *lower = &backend->lower;
 	uint32_t cluster;
 
@@ -108,7 +107,7 @@ static int write_program(struct backend *backend, struct compile_report *report)
 	program->clusters = lower->clusters;
 	program->dma_channels = lower->config->dma_channels;
 	program->local_bytes = lower->local_peak;
-	program->rodata = rodata_bytes(lower->rodata, &program->rodata_bytes);
+	program->rodata = rodata_take(lower->rodata, &program->rodata_bytes);
 	program->precision = lower->float_type;
 	program->graph = lower->graph;
 	program->macs = report->macs;
@@ -128,26 +127,30 @@ static int write_program(struct backend *backend, struct compile_report *report)
 	report->sram_peak_bytes = lower->local_peak;
 	report->text_bytes = program->text_bytes;
 	report->rodata_bytes = program->rodata_bytes;
-	return elf_write(program, backend->options->output, lower->diag);
+	return 0;
 }
 
 int compile_graph(struct graph *graph, const struct options *options, FILE *log,
-		  struct compile_report *report, struct diag *diag)
+		  struct program *program, struct compile_report *report, struct diag *diag)
 {
-	struct backend backend = { 0 };
+	struct backend backend = { .program = program };
 	int result = -1;
 
+	memset(program, 0, sizeof(*program));
 	*report = (struct compile_report){ 0 };
+	if (scan_refuse(graph, diag))
+		return -1;
 	roofline(graph, &options->config, report);
 	if (layout_plan(graph, NPU_DTYPE_FP16, options->layout, &report->scratch_bytes, diag))
 		return -1;
-	backend.program.scratch_bytes = report->scratch_bytes;
+	program->scratch_bytes = report->scratch_bytes;
 	if (backend_init(&backend, graph, options, log, diag))
 		goto out;
 	if (lower_layers(&backend, report))
 		goto out;
-	result = write_program(&backend, report);
+	result = build_program(&backend, report);
 out:
+	memset(program->streams, 0, sizeof(program->streams));
 	backend_free(&backend);
 	return result;
 }

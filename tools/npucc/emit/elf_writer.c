@@ -139,7 +139,7 @@ static void plan_sections(struct writer *writer)
 		".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, program->text,
 		program->text_bytes, PAGE, 0, ELF_T_BYTE, 0, 0 };
 	sections[SECTION_RODATA] = (struct section_plan){
-		".rodata", SHT_PROGBITS, SHF_ALLOC, (void *)(uintptr_t)program->rodata,
+		".rodata", SHT_PROGBITS, SHF_ALLOC, program->rodata,
 		program->rodata_bytes, PAGE, 0, ELF_T_BYTE, 0, 0 };
 	sections[SECTION_BSS] = (struct section_plan){
 		".bss", SHT_NOBITS, SHF_ALLOC | SHF_WRITE, NULL, program->scratch_bytes, PAGE, 0,

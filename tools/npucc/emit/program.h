@@ -28,7 +28,7 @@ struct program {
 	uint32_t clusters, dma_channels;
 	uint32_t local_bytes, global_bytes;
 	struct stream *streams[NPU_PROGRAM_CLUSTERS_MAX];
-	const void *rodata;
+	void *rodata;			/* allocated by malloc() */
 	size_t rodata_bytes;
 	uint64_t scratch_bytes;
 	struct program_layer *layers;

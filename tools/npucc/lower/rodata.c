@@ -33,10 +33,14 @@ void rodata_free(struct rodata *rodata)
 	free(rodata);
 }
 
-const void *rodata_bytes(const struct rodata *rodata, size_t *size)
+void *rodata_take(struct rodata *rodata, size_t *size)
 {
+	void *bytes = rodata->bytes;
+
 	*size = rodata->size;
-	return rodata->bytes;
+	free(rodata->entries);
+	memset(rodata, 0, sizeof(*rodata));
+	return bytes;
 }
 
 /* Eight bytes at a time: weights are most of a model, and all of them come through here. */

@@ -21,7 +21,7 @@ void rodata_free(struct rodata *rodata);
  */
 int64_t rodata_add(struct rodata *rodata, const void *bytes, size_t size, uint32_t align);
 
-/* rodata_bytes - the image; owned by @rodata, valid until the next rodata_add(). */
-const void *rodata_bytes(const struct rodata *rodata, size_t *size);
+/* rodata_take - the image, now the caller's to free(); @rodata is empty after. */
+void *rodata_take(struct rodata *rodata, size_t *size);
 
 #endif

@@ -7,6 +7,22 @@
 
 #define BIT(value) ((int64_t)1 << (value))
 
+#define FLOATS (BIT(GRAPH_DTYPE_F32) | BIT(GRAPH_DTYPE_F16) | BIT(GRAPH_DTYPE_BF16) | \
+		BIT(GRAPH_DTYPE_F64))
+
+/* What the output stage does: nothing, a clamp, or a table (lower/table.c). */
+#define OUTPUT_STAGE (BIT(GRAPH_ACTIVATION_NONE) | BIT(GRAPH_ACTIVATION_RELU) | \
+		      BIT(GRAPH_ACTIVATION_CLIP) | BIT(GRAPH_ACTIVATION_LEAKYRELU) | \
+		      BIT(GRAPH_ACTIVATION_ELU) | BIT(GRAPH_ACTIVATION_SELU) | \
+		      BIT(GRAPH_ACTIVATION_CELU) | BIT(GRAPH_ACTIVATION_SIGMOID) | \
+		      BIT(GRAPH_ACTIVATION_HARDSIGMOID) | BIT(GRAPH_ACTIVATION_HARDSWISH) | \
+		      BIT(GRAPH_ACTIVATION_SILU) | BIT(GRAPH_ACTIVATION_TANH) | \
+		      BIT(GRAPH_ACTIVATION_ERF) | BIT(GRAPH_ACTIVATION_GELU) | \
+		      BIT(GRAPH_ACTIVATION_GELU_TANH) | BIT(GRAPH_ACTIVATION_MISH) | \
+		      BIT(GRAPH_ACTIVATION_SOFTPLUS) | BIT(GRAPH_ACTIVATION_THRESHOLDED_RELU) | \
+		      BIT(GRAPH_ACTIVATION_ABS) | BIT(GRAPH_ACTIVATION_SIGN) | \
+		      BIT(GRAPH_ACTIVATION_NEG) | BIT(GRAPH_ACTIVATION_LINEAR))
+
 const enum scan_where scan_operators[GRAPH_OP_COUNT] = {
 	[GRAPH_OP_UNKNOWN] = SCAN_NONE,
 	[GRAPH_OP_CONV] = SCAN_NPU,
@@ -46,6 +62,28 @@ const struct scan_limit scan_limits[] = {
 	  "make the weights constants of the model" },
 	{ GRAPH_OP_CONV, "bias constant", scan_bias_constant, SCAN_EQUAL, 1, scan_boolean_text,
 	  "make the bias a constant of the model, or add it by an Add" },
+	{ GRAPH_OP_CONV, "element type", scan_input_dtype, SCAN_ONE_OF, FLOATS, scan_dtype_text,
+	  "cast the input to float" },
+	{ GRAPH_OP_CONV, "stride height", scan_stride_height, SCAN_AT_MOST, 65535, NULL,
+	  "use a smaller stride" },
+	{ GRAPH_OP_CONV, "stride width", scan_stride_width, SCAN_AT_MOST, 65535, NULL,
+	  "use a smaller stride" },
+	{ GRAPH_OP_CONV, "dilation height", scan_dilation_height, SCAN_AT_MOST, 65535, NULL,
+	  "use a smaller dilation" },
+	{ GRAPH_OP_CONV, "dilation width", scan_dilation_width, SCAN_AT_MOST, 65535, NULL,
+	  "use a smaller dilation" },
+	{ GRAPH_OP_CONV, "pad", scan_largest_pad, SCAN_AT_MOST, 8192, NULL,
+	  "pad less, or by a Pad node" },
+	{ GRAPH_OP_CONV, "largest dimension", scan_largest_dim, SCAN_AT_MOST, 1 << 30, NULL,
+	  "use smaller shapes" },
+	{ GRAPH_OP_CONV, "fused activation", scan_activation, SCAN_ONE_OF, OUTPUT_STAGE,
+	  scan_activation_text, "compile with --fusion 0" },
+	{ GRAPH_OP_MATMUL, "element type", scan_input_dtype, SCAN_ONE_OF, FLOATS, scan_dtype_text,
+	  "cast the inputs to float" },
+	{ GRAPH_OP_MATMUL, "largest dimension", scan_largest_dim, SCAN_AT_MOST, 1 << 30, NULL,
+	  "use smaller shapes" },
+	{ GRAPH_OP_MATMUL, "fused activation", scan_activation, SCAN_ONE_OF, OUTPUT_STAGE,
+	  scan_activation_text, "compile with --fusion 0" },
 	{ GRAPH_OP_PAD, "mode", scan_pad_mode, SCAN_ONE_OF, BIT(GRAPH_PAD_CONSTANT),
 	  scan_pad_mode_text, "pad with a constant, or outside of the model" },
 };
