@@ -515,7 +515,6 @@ void rv32_init(struct rv32 *core, uint8_t *tcm, const struct rv32_bus *bus)
 	memset(core, 0, sizeof(*core));
 	core->tcm = tcm;
 	core->bus = bus;
-	core->mstatus = RV32_MSTATUS_MPP;
 	core->status = RV32_HALTED;
 }
 

@@ -15,6 +15,8 @@
  * - An exception inside a trap handler, that is after a trap and before mret or before software
  *   sets mstatus.MIE, halts the core. The first trap stays in mepc, mcause and mtval; the second
  *   is in struct rv32, member fatal.
+ * - An instruction that writes half of mcycle or minstret keeps the other half from counting: the
+ *   next instruction reads what was written and what was there.
  * - No Zicntr: the counters are mcycle and minstret, and mhpmcounter3..31 which read zero.
  *
  * Time: an instruction takes one cycle, a load or store outside TCM RV32_BUS_CYCLES (also when

@@ -351,11 +351,62 @@ static void test_changed_from_outside(void **state)
 	machine_write(machine, TCM + 2, (const uint8_t[]){ 0x15, 0x00 }, 2);
 	rv32_run(core, 8);
 	assert_int_equal(core->x[A0], 5);
+	/* One byte: addi a0, a0, 257. */
+	machine_write(machine, TCM + 3, (const uint8_t[]){ 0x10 }, 1);
+	rv32_run(core, 10);
+	assert_int_equal(core->x[A0], 5 + 257);
 	/* Ranges beyond TCM are cut. */
 	rv32_tcm_changed(core, NPU_FW_TCM_SIZE - 1, UINT32_MAX);
 	rv32_tcm_changed(core, NPU_FW_TCM_SIZE, 1);
 	rv32_tcm_changed(core, UINT32_MAX, UINT32_MAX);
 	rv32_tcm_changed(core, 0, 0);
+	free(machine);
+}
+
+/* Any part of a longer piece of code, which has been decoded before, is replaced. */
+static void test_changed_ranges(void **state)
+{
+	const uint32_t add_2 = ADD_2;
+	uint32_t code[65];
+
+	(void)state;
+	for (size_t i = 0; i < 64; i++)
+		code[i] = ADD_1;
+	code[64] = JUMP_SELF;
+	for (size_t first = 0; first < 64; first += 3) {
+		for (size_t end = first; end <= 64; end += 5) {
+			struct machine *machine = machine_with(code, 65);
+
+			rv32_run(&machine->core, 64);
+			assert_int_equal(machine->core.x[A0], 64);
+			for (size_t i = first; i < end; i++)
+				memcpy(machine->tcm + 4 * i, &add_2, sizeof(add_2));
+			rv32_tcm_changed(&machine->core, (uint32_t)(4 * first),
+					 (uint32_t)(4 * (end - first)));
+			machine->core.pc = TCM;
+			rv32_run(&machine->core, 128);
+			assert_int_equal(machine->core.x[A0], 128 + end - first);
+			free(machine);
+		}
+	}
+}
+
+/* The last word of TCM is as good as any; behind it there is nothing. */
+static void test_end_of_tcm(void **state)
+{
+	const uint32_t code = ADD_1;
+	struct machine *machine = MACHINE_WITH(NOP);
+	struct rv32 *core = &machine->core;
+
+	(void)state;
+	machine_write(machine, TCM + NPU_FW_TCM_SIZE - 4, &code, sizeof(code));
+	core->pc = TCM + NPU_FW_TCM_SIZE - 4;
+	rv32_step(core);
+	assert_int_equal(core->x[A0], 1);
+	assert_int_equal(rv32_step(core), 1);
+	assert_int_equal(core->mcause, RV32_CAUSE_FETCH_ACCESS);
+	assert_int_equal(core->mepc, TCM + NPU_FW_TCM_SIZE);
+	assert_int_equal(core->mtval, TCM + NPU_FW_TCM_SIZE);
 	free(machine);
 }
 
@@ -552,6 +603,8 @@ int main(void)
 		cmocka_unit_test(test_trap_without_handler),
 		cmocka_unit_test(test_trap_after_handler),
 		cmocka_unit_test(test_changed_from_outside),
+		cmocka_unit_test(test_changed_ranges),
+		cmocka_unit_test(test_end_of_tcm),
 		cmocka_unit_test(test_changed_by_itself),
 		cmocka_unit_test(test_random_programs),
 	};

@@ -602,6 +602,16 @@ check_counters:
 	nop
 	csrr a2, minstreth
 	CHECK(a2, 6)
+	/* The write of one half keeps the other from counting on, so it is as it was. */
+	li a1, 0x9abcdef5
+	csrw mcycle, a1
+	csrw mcycleh, a3
+	csrr a2, mcycle
+	CHECK(a2, 0x9abcdef5)
+	csrw minstret, a1
+	csrw minstreth, a3
+	csrr a2, minstret
+	CHECK(a2, 0x9abcdef5)
 	csrw mcycleh, zero
 	csrw mcycle, zero
 	/* What traps does not retire. */
