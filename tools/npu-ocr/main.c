@@ -50,10 +50,10 @@ static void default_models(char path[PATH_BYTES])
 		snprintf(path, PATH_BYTES, "%s", environment);
 		return;
 	}
-	/* PROGRAM is .../bin/npu-ocr; the networks are in .../ocr or, in a build, one folder further up. */
+	/* The networks are in ocr/ beside a folder the program is in: PREFIX/bin, or BUILD/main/tools/npu-ocr. */
 	length = readlink("/proc/self/exe", path, PATH_BYTES - 16);
 	path[length > 0 ? length : 0] = 0;
-	for (int up = 0; up < 3; up++) {
+	for (int up = 0; up < 5; up++) {
 		slash = strrchr(path, '/');
 		if (!slash)
 			break;
