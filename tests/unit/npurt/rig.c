@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ok(call) \
+	do { \
+		if ((call) != 0) \
+			fail_msg("%s: %s", #call, npurt_last_error()); \
+	} while (0)
+
+struct npurt_device *rig_open(const char *keys)
+{
+	const char *name = getenv("NPU_TEST_DEVICE");
+	struct npurt_device *device = NULL;
+	char text[128];
+
+	snprintf(text, sizeof(text), "%s%s", name ? name : "sim:npu-v3?memory=256",
+		 keys ? keys : "");
+	ok(npurt_open(text, &device));
+	return device;
+}
+
+void rig_make(struct rig *rig, const struct npurt_context_options *context,
+	      const struct tiny_options *options)
+{
+	struct tiny_options defaults = { 0 };
+	struct tiny_model file;
+
+	memset(rig, 0, sizeof(*rig));
+	rig->device = rig_open(NULL);
+	ok(npurt_context_create(rig->device, context, &rig->context));
+	if (!options)
+		options = &defaults;
+	rig->elements = options->elements ? options->elements : 64;
+	tiny_model_make(&file, options);
+	ok(npurt_model_load_memory(rig->context, file.bytes, file.size, &rig->model));
+	tiny_model_free(&file);
+	ok(npurt_buffer_alloc(rig->context, rig->elements * 2, NPURT_BUFFER_READ_ONLY, &rig->x));
+	ok(npurt_buffer_alloc(rig->context, rig->elements * 2, 0, &rig->y));
+	rig->bindings[0].buffer = rig->x;
+	rig->bindings[1].buffer = rig->y;
+}
+
+void rig_free(struct rig *rig)
+{
+	npurt_buffer_free(rig->x);
+	npurt_buffer_free(rig->y);
+	npurt_model_unload(rig->model);
+	npurt_context_destroy(rig->context);
+	npurt_close(rig->device);
+	memset(rig, 0, sizeof(*rig));
+}
+
+void rig_fill(struct rig *rig, struct npurt_buffer *x, struct npurt_buffer *y, int start)
+{
+	struct npurt_tensor_info info = { .size = sizeof(info) };
+	float *values = malloc(rig->elements * sizeof(*values));
+	uint32_t i;
+
+	assert_non_null(values);
+	ok(npurt_model_get_input(rig->model, 0, &info));
+	for (i = 0; i < rig->elements; i++)
+		values[i] = (float)(start + (int)(i % 16));
+	ok(npurt_tensor_from_host(&info, values, rig->elements * sizeof(*values),
+				  npurt_buffer_map(x), npurt_buffer_bytes(x)));
+	memset(npurt_buffer_map(y), 0x5a, npurt_buffer_bytes(y));
+	free(values);
+}
+
+void rig_check(struct rig *rig, struct npurt_buffer *y, int start)
+{
+	struct npurt_tensor_info info = { .size = sizeof(info) };
+	float *values = malloc(rig->elements * sizeof(*values));
+	uint32_t i;
+
+	assert_non_null(values);
+	ok(npurt_model_get_output(rig->model, 0, &info));
+	ok(npurt_tensor_to_host(&info, npurt_buffer_map(y), npurt_buffer_bytes(y), values,
+				rig->elements * sizeof(*values)));
+	for (i = 0; i < rig->elements; i++) {
+		float expected = 2.0f * (float)(start + (int)(i % 16)) + tiny_weight(i);
+
+		if (values[i] != expected)
+			fail_msg("y[%u] is %g, expected %g", i, (double)values[i],
+				 (double)expected);
+	}
+	free(values);
+}
+
+int rig_open_fds(void)
+{
+	DIR *directory = opendir("/proc/self/fd");
+	int count = 0;
+
+	assert_non_null(directory);
+	while (readdir(directory))
+		count++;
+	closedir(directory);
+	return count;
+}
