@@ -375,10 +375,12 @@ void npu_command_semaphore_changed(struct npu_model *model, unsigned int context
 
 static void attach(struct npu_model *model, struct npu_slot *slot, unsigned int number)
 {
-	struct npu_queue *queue = &model->command.queue[number];
+	struct npu_queue *queue;
 
-	if (slot->phase != NPU_PHASE_FREE || number >= model->config.queues || !queue->valid ||
-	    queue->attached)
+	if (slot->phase != NPU_PHASE_FREE || number >= model->config.queues)
+		return;
+	queue = &model->command.queue[number];
+	if (!queue->valid || queue->attached)
 		return;
 	queue->attached = true;
 	queue->slot = slot->number;

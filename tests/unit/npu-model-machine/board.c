@@ -358,7 +358,8 @@ const struct npu_record *board_execute(struct board *board, const struct program
 	struct npu_record *record = board_at(board, 0, 0x3000);
 
 	memset(record, 0, sizeof(*record));
-	memcpy(board_at(board, 0, 0x2000), arguments, count * sizeof(*arguments));
+	if (count)
+		memcpy(board_at(board, 0, 0x2000), arguments, count * sizeof(*arguments));
 	board_push(board, 0, &exec);
 	board_ring_doorbell(board, 0);
 	board_run(board, 100000000);
