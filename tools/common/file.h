@@ -12,7 +12,8 @@
 void *file_read(const char *path, size_t limit, size_t *size, char *error, size_t error_size);
 
 /*
- * file_write - make @path hold exactly @size bytes of @data. A failure leaves no file behind. Returns
+ * file_write - make @path hold exactly @size bytes of @data. A failure leaves no
+ * regular file behind. Returns
  * 0, or -1 with a sentence in @error.
  */
 int file_write(const char *path, const void *data, size_t size, char *error, size_t error_size);

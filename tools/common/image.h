@@ -15,7 +15,8 @@ struct image {
 
 /*
  * image_decode - decode the @size bytes of a PNG or JPEG file at @data (told apart by its first bytes).
- * Transparency is laid over white. At most 16384 x 16384 and 100 million pixels. Returns 0, or -1
+ * Samples are taken as they stand in the file, scaled to 8 bits, without regard to gamma and colour
+ * profiles; transparency is laid over white; CMYK is refused. At most 16384 x 16384 and 100 million pixels. Returns 0, or -1
  * with a sentence in @error. image_free() frees it.
  */
 int image_decode(const void *data, size_t size, struct image *image, char error[IMAGE_ERROR_BYTES]);

@@ -67,7 +67,10 @@ static int parse_type(struct header *header, char *error)
 	const char *at = value_of(header, "'descr'");
 
 	for (size_t i = 0; at && i < CODE_COUNT; i++) {
-		if (starts_with(header, at + 1, codes[i].descr) && (*at == '\'' || *at == '"')) {
+		char quoted[8];
+
+		snprintf(quoted, sizeof(quoted), "%c%s%c", *at, codes[i].descr, *at);
+		if ((*at == '\'' || *at == '"') && starts_with(header, at, quoted)) {
 			header->type = codes[i].type;
 			return 0;
 		}
@@ -120,6 +123,22 @@ bad:
 	return -1;
 }
 
+/* Before memory is taken for the elements: a shape costs nothing to claim. */
+static int check_bytes(const struct header *header, size_t have, char *error)
+{
+	uint64_t need = tensor_type_bytes(header->type);
+	bool overflow = false;
+
+	for (uint32_t i = 0; i < header->rank; i++)
+		overflow |= __builtin_mul_overflow(need, header->dims[i], &need);
+	if (!overflow && need == have)
+		return 0;
+	snprintf(error, TENSOR_ERROR_BYTES,
+		 "%zu bytes of elements follow the .npy header, its shape needs %s%" PRIu64, have,
+		 overflow ? "more than " : "", overflow ? UINT64_MAX : need);
+	return -1;
+}
+
 /* Column-major elements into row-major order. */
 static void copy_fortran(struct tensor *tensor, const uint8_t *from)
 {
@@ -146,6 +165,7 @@ int npy_parse(const void *data, size_t size, struct tensor *tensor, char error[T
 	struct header header = { .text = NULL };
 	size_t start;
 
+	memset(tensor, 0, sizeof(*tensor));
 	if (size < 10 || memcmp(bytes, magic, sizeof(magic)) || bytes[6] < 1 || bytes[6] > 3) {
 		snprintf(error, TENSOR_ERROR_BYTES, "is no .npy file of version 1 to 3");
 		return -1;
@@ -161,17 +181,10 @@ int npy_parse(const void *data, size_t size, struct tensor *tensor, char error[T
 	}
 	header.text = (const char *)bytes + start;
 	start += header.size;
-	if (parse_type(&header, error) || parse_order(&header, error) || parse_shape(&header, error))
+	if (parse_type(&header, error) || parse_order(&header, error) ||
+	    parse_shape(&header, error) || check_bytes(&header, size - start, error) ||
+	    tensor_alloc(tensor, header.type, header.rank, header.dims, error))
 		return -1;
-	if (tensor_alloc(tensor, header.type, header.rank, header.dims, error))
-		return -1;
-	if (size - start != tensor->bytes) {
-		snprintf(error, TENSOR_ERROR_BYTES,
-			 "%zu bytes of elements follow the .npy header, its shape needs %zu",
-			 size - start, tensor->bytes);
-		tensor_free(tensor);
-		return -1;
-	}
 	if (header.fortran && header.rank > 1)
 		copy_fortran(tensor, bytes + start);
 	else
