@@ -59,6 +59,34 @@ bool npu_engine_mark(struct npu_model *model, struct npu_cluster *cluster,
 	return write_mark(model, cluster, job);
 }
 
+/*
+ * A multicast's local tokens are those of its destinations, and of nobody else; shared
+ * ones are released once. Returns false when a counter overflows.
+ */
+static bool release_tokens(struct npu_model *model, struct npu_cluster *cluster,
+			   const struct npu_operation *operation)
+{
+	const struct npu_task *task = cluster->task;
+	unsigned int mask = operation->opcode == NPU_OP_DMA ? operation->dma.multicast : 0;
+
+	if (!mask)
+		return npu_tokens_release(model, cluster, operation->release);
+	for (unsigned int i = 0; i < 2; i++) {
+		uint8_t one[2] = { operation->release[i], 0 };
+
+		if ((one[0] & NPU_TOKEN_ID_MASK) >= NPU_TOKEN_LOCAL_COUNT) {
+			if (!npu_tokens_release(model, cluster, one))
+				return false;
+			continue;
+		}
+		for (unsigned int c = 0; c < task->clusters; c++)
+			if ((mask >> c & 1) &&
+			    !npu_tokens_release(model, &model->clusters[task->cluster[c]], one))
+				return false;
+	}
+	return true;
+}
+
 /* An operation's effect. Returns false after a fault, when the cluster has been reset. */
 static bool perform(struct npu_model *model, struct npu_cluster *cluster, struct npu_job *job)
 {
@@ -81,7 +109,7 @@ static bool perform(struct npu_model *model, struct npu_cluster *cluster, struct
 		npu_execute(&cluster->task->config, &cluster->memory, operation);
 		break;
 	}
-	if (npu_tokens_release(model, cluster, operation->release))
+	if (release_tokens(model, cluster, operation))
 		return true;
 	fault = (struct npu_task_fault){
 		.error = NPU_ERROR_TOKEN_OVERFLOW,
