@@ -207,8 +207,10 @@ static void table_of(float *restrict to, const float *from,
 		float x = from[i];
 		float u = (x - table->low) * table->inverse_step;
 		int inside = u >= 0.0f && u < 256.0f;
-		int32_t segment = (int32_t)(inside ? u : 0.0f);
-		float y = table->base[segment] + (u - (float)segment) * table->delta[segment];
+		/* Not a conversion to integer and back: gcc 12 makes that keep the sign of -0. */
+		float whole = floor_of(inside ? u : 0.0f) + 0.0f;
+		int32_t segment = (int32_t)whole;
+		float y = table->base[segment] + (u - whole) * table->delta[segment];
 		float left = line(x, table->left_slope, table->left_offset);
 		float right = line(x, table->right_slope, table->right_offset);
 
