@@ -42,8 +42,8 @@ void *file_read(const char *path, size_t limit, size_t *size, char *error, size_
 	}
 	got = fread(data, 1, (size_t)status.st_size, file);
 	if (got != (size_t)status.st_size) {
-		snprintf(error, error_size, "%.300s: only %zu of %lld bytes could be read", path, got,
-			 (long long)status.st_size);
+		snprintf(error, error_size, "%.300s: only %zu of %lld bytes could be read", path,
+			 got, (long long)status.st_size);
 		goto out;
 	}
 	data[got] = 0;
@@ -75,7 +75,8 @@ int file_write(const char *path, const void *data, size_t size, char *error, siz
 		failure = errno;
 	if (!failure)
 		return 0;
-	snprintf(error, error_size, "%.300s: could not be written whole: %s", path, strerror(failure));
+	snprintf(error, error_size, "%.300s: could not be written whole: %s", path,
+		 strerror(failure));
 	if (regular)
 		unlink(path);
 	return -1;

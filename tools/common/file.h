@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * file_read - the bytes of regular file @path, at most @limit. Returns memory to be freed, or NULL with
- * a sentence in @error (of @error_size bytes). A NUL follows the last byte.
+ * file_read - the bytes of regular file @path, at most @limit. Returns memory to be freed, or NULL
+ * with a sentence in @error (of @error_size bytes). A NUL follows the last byte.
  */
 void *file_read(const char *path, size_t limit, size_t *size, char *error, size_t error_size);
 

@@ -36,7 +36,8 @@ static int alloc_pixels(struct image *image, uint32_t width, uint32_t height, ch
 		return -1;
 	image->rgb = malloc((size_t)width * height * 3);
 	if (!image->rgb) {
-		snprintf(error, IMAGE_ERROR_BYTES, "no memory for an image of %u x %u", width, height);
+		snprintf(error, IMAGE_ERROR_BYTES, "no memory for an image of %u x %u", width,
+			 height);
 		return -1;
 	}
 	image->width = width;
@@ -101,7 +102,8 @@ static void lay_over_white(uint8_t *pixels, size_t count)
 		unsigned int alpha = from[3];
 
 		for (unsigned int c = 0; c < 3; c++)
-			pixels[3 * i + c] = (uint8_t)((from[c] * alpha + 255 * (255 - alpha) + 127) / 255);
+			pixels[3 * i + c] =
+				(uint8_t)((from[c] * alpha + 255 * (255 - alpha) + 127) / 255);
 	}
 }
 
@@ -129,7 +131,8 @@ static int png_read(struct png_work *work, struct image *image, char *error)
 	work->pixels = malloc(row_bytes * height);
 	work->rows = malloc(height * sizeof(*work->rows));
 	if (!work->pixels || !work->rows) {
-		snprintf(error, IMAGE_ERROR_BYTES, "no memory for an image of %zu x %zu", width, height);
+		snprintf(error, IMAGE_ERROR_BYTES, "no memory for an image of %zu x %zu", width,
+			 height);
 		return -1;
 	}
 	for (size_t y = 0; y < height; y++)
@@ -138,8 +141,10 @@ static int png_read(struct png_work *work, struct image *image, char *error)
 	png_read_end(work->png, NULL);
 	if (png_get_channels(work->png, work->info) == 4)
 		lay_over_white(work->pixels, width * height);
-	*image = (struct image) {
-		.width = (uint32_t)width, .height = (uint32_t)height, .rgb = work->pixels,
+	*image = (struct image){
+		.width = (uint32_t)width,
+		.height = (uint32_t)height,
+		.rgb = work->pixels,
 	};
 	work->pixels = NULL;
 	return 0;
@@ -151,8 +156,8 @@ static int png_guarded_read(struct png_work *work, struct image *image, char *er
 		snprintf(error, IMAGE_ERROR_BYTES, "the PNG is damaged: %s", work->failure.text);
 		return -1;
 	}
-	work->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &work->failure, png_fail,
-					   png_quiet);
+	work->png =
+		png_create_read_struct(PNG_LIBPNG_VER_STRING, &work->failure, png_fail, png_quiet);
 	work->info = work->png ? png_create_info_struct(work->png) : NULL;
 	if (!work->info) {
 		snprintf(error, IMAGE_ERROR_BYTES, "no memory to decode a PNG");
@@ -179,7 +184,7 @@ struct jpeg_failure {
 	struct jpeg_error_mgr manager;
 	jmp_buf back;
 	char text[JMSG_LENGTH_MAX];
-	bool damaged;		/* text is about missing or wrong data, which libjpeg fills with grey */
+	bool damaged; /* text is about missing or wrong data, which libjpeg fills with grey */
 };
 
 static void jpeg_fail(j_common_ptr info)
@@ -355,8 +360,10 @@ int image_resize(const struct image *from, uint32_t width, uint32_t height, stru
 
 			neighbours(x, from->width, width, &x0, &x1, &fx);
 			for (uint32_t c = 0; c < 3; c++) {
-				float top = rows[0][x0 * 3 + c] * (1 - fx) + rows[0][x1 * 3 + c] * fx;
-				float low = rows[1][x0 * 3 + c] * (1 - fx) + rows[1][x1 * 3 + c] * fx;
+				float top =
+					rows[0][x0 * 3 + c] * (1 - fx) + rows[0][x1 * 3 + c] * fx;
+				float low =
+					rows[1][x0 * 3 + c] * (1 - fx) + rows[1][x1 * 3 + c] * fx;
 
 				image->rgb[((size_t)y * width + x) * 3 + c] =
 					(uint8_t)lrintf(top * (1 - fy) + low * fy);

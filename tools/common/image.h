@@ -10,14 +10,14 @@
 
 struct image {
 	uint32_t width, height;
-	uint8_t *rgb;		/* [height][width][3], owned */
+	uint8_t *rgb; /* [height][width][3], owned */
 };
 
 /*
- * image_decode - decode the @size bytes of a PNG or JPEG file at @data (told apart by its first bytes).
- * Samples are taken as they stand in the file, scaled to 8 bits, without regard to gamma and colour
- * profiles; transparency is laid over white; CMYK is refused. At most 16384 x 16384 and 100 million pixels. Returns 0, or -1
- * with a sentence in @error. image_free() frees it.
+ * image_decode - decode the @size bytes of a PNG or JPEG file at @data (told apart by its first
+ * bytes). Samples are taken as they stand in the file, scaled to 8 bits, without regard to gamma
+ * and colour profiles; transparency is laid over white; CMYK is refused. At most 16384 x 16384 and
+ * 100 million pixels. Returns 0, or -1 with a sentence in @error. image_free() frees it.
  */
 int image_decode(const void *data, size_t size, struct image *image, char error[IMAGE_ERROR_BYTES]);
 

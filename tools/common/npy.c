@@ -15,9 +15,9 @@ static const struct {
 	const char *descr;
 	uint32_t type;
 } codes[] = {
-	{ "<f4", NPURT_HOST_FLOAT },  { "<f8", NPURT_HOST_DOUBLE }, { "<f2", NPURT_HOST_FLOAT16 },
-	{ "|u1", NPURT_HOST_UINT8 },  { "|i1", NPURT_HOST_INT8 },   { "<u2", NPURT_HOST_UINT16 },
-	{ "<i2", NPURT_HOST_INT16 },  { "<i4", NPURT_HOST_INT32 },  { "<i8", NPURT_HOST_INT64 },
+	{ "<f4", NPURT_HOST_FLOAT }, { "<f8", NPURT_HOST_DOUBLE }, { "<f2", NPURT_HOST_FLOAT16 },
+	{ "|u1", NPURT_HOST_UINT8 }, { "|i1", NPURT_HOST_INT8 },   { "<u2", NPURT_HOST_UINT16 },
+	{ "<i2", NPURT_HOST_INT16 }, { "<i4", NPURT_HOST_INT32 },  { "<i8", NPURT_HOST_INT64 },
 	{ "|b1", NPURT_HOST_BOOL },
 };
 
@@ -90,7 +90,8 @@ static int parse_order(struct header *header, char *error)
 	}
 	if (at && starts_with(header, at, "False"))
 		return 0;
-	snprintf(error, TENSOR_ERROR_BYTES, "the .npy header has no 'fortran_order' of True or False");
+	snprintf(error, TENSOR_ERROR_BYTES,
+		 "the .npy header has no 'fortran_order' of True or False");
 	return -1;
 }
 

@@ -6,8 +6,8 @@
 #include "tensor.h"
 
 /*
- * npy_parse - a tensor from the @size bytes of an .npy file at @data. Little endian, C or Fortran order.
- * Returns 0, or -1 with a sentence in @error (without the file's name).
+ * npy_parse - a tensor from the @size bytes of an .npy file at @data. Little endian, C or Fortran
+ * order. Returns 0, or -1 with a sentence in @error (without the file's name).
  */
 int npy_parse(const void *data, size_t size, struct tensor *tensor, char error[TENSOR_ERROR_BYTES]);
 

@@ -16,10 +16,10 @@ static const struct {
 	const char *name;
 	uint8_t bytes;
 } types[] = {
-	[NPURT_HOST_FLOAT] = { "float32", 4 },	[NPURT_HOST_UINT8] = { "uint8", 1 },
-	[NPURT_HOST_INT8] = { "int8", 1 },	[NPURT_HOST_UINT16] = { "uint16", 2 },
-	[NPURT_HOST_INT16] = { "int16", 2 },	[NPURT_HOST_INT32] = { "int32", 4 },
-	[NPURT_HOST_INT64] = { "int64", 8 },	[NPURT_HOST_BOOL] = { "bool", 1 },
+	[NPURT_HOST_FLOAT] = { "float32", 4 },	 [NPURT_HOST_UINT8] = { "uint8", 1 },
+	[NPURT_HOST_INT8] = { "int8", 1 },	 [NPURT_HOST_UINT16] = { "uint16", 2 },
+	[NPURT_HOST_INT16] = { "int16", 2 },	 [NPURT_HOST_INT32] = { "int32", 4 },
+	[NPURT_HOST_INT64] = { "int64", 8 },	 [NPURT_HOST_BOOL] = { "bool", 1 },
 	[NPURT_HOST_FLOAT16] = { "float16", 2 }, [NPURT_HOST_DOUBLE] = { "float64", 8 },
 };
 
@@ -47,8 +47,8 @@ int tensor_alloc(struct tensor *tensor, uint32_t type, uint32_t rank, const uint
 	if (!bytes || rank > TENSOR_RANK_MAX) {
 		snprintf(error, TENSOR_ERROR_BYTES,
 			 "a tensor of type %" PRIu32 " and rank %" PRIu32
-			 " is not handled; at most %d dimensions of numbers are", type, rank,
-			 TENSOR_RANK_MAX);
+			 " is not handled; at most %d dimensions of numbers are",
+			 type, rank, TENSOR_RANK_MAX);
 		return -1;
 	}
 	for (uint32_t i = 0; i < rank; i++) {
@@ -57,7 +57,8 @@ int tensor_alloc(struct tensor *tensor, uint32_t type, uint32_t rank, const uint
 		    __builtin_mul_overflow(bytes, dims[i], &bytes) || bytes > TENSOR_BYTES_MAX) {
 			snprintf(error, TENSOR_ERROR_BYTES,
 				 "a tensor with dimension %" PRIu32 " = %" PRIu64
-				 " has more than 16 GiB", i, dims[i]);
+				 " has more than 16 GiB",
+				 i, dims[i]);
 			return -1;
 		}
 	}
@@ -108,7 +109,7 @@ static uint16_t half_bits(double value)
 	frexp(magnitude, &exponent);
 	if (magnitude == 0 || exponent < -13)
 		return sign | (uint16_t)rint(ldexp(magnitude, 24));
-	scaled = rint(ldexp(magnitude, 11 - exponent));	/* 1024..2048 */
+	scaled = rint(ldexp(magnitude, 11 - exponent)); /* 1024..2048 */
 	return sign | (uint16_t)(((exponent + 14) << 10) + (int)scaled - 0x400);
 }
 
@@ -196,7 +197,7 @@ char *tensor_shape_text(uint32_t rank, const uint64_t *dims, char text[TENSOR_SH
 
 	snprintf(text, TENSOR_SHAPE_TEXT, "scalar");
 	for (uint32_t i = 0; i < rank && at < TENSOR_SHAPE_TEXT; i++)
-		at += (size_t)snprintf(text + at, TENSOR_SHAPE_TEXT - at, "%s%" PRIu64, i ? "x" : "",
-				       dims[i]);
+		at += (size_t)snprintf(text + at, TENSOR_SHAPE_TEXT - at, "%s%" PRIu64,
+				       i ? "x" : "", dims[i]);
 	return text;
 }

@@ -13,11 +13,11 @@
 #define TENSOR_RANK_MAX 8
 
 struct tensor {
-	uint32_t type;			/* enum npurt_host_type */
+	uint32_t type; /* enum npurt_host_type */
 	uint32_t rank;
 	uint64_t dims[TENSOR_RANK_MAX];
 	uint64_t elements;
-	void *data;			/* dense, last dim innermost; owned */
+	void *data; /* dense, last dim innermost; owned */
 	size_t bytes;
 };
 

@@ -44,10 +44,12 @@ int assemble_text(const char *text, size_t size, uint8_t **code, size_t *bytes,
 		int used;
 
 		if (make_room(&output)) {
-			snprintf(error, ASSEMBLE_ERROR_BYTES, "line %zu: no memory for the stream", line);
+			snprintf(error, ASSEMBLE_ERROR_BYTES, "line %zu: no memory for the stream",
+				 line);
 			goto fail;
 		}
-		used = npu_isa_assemble_line(at, output.code + output.used, message, sizeof(message));
+		used = npu_isa_assemble_line(at, output.code + output.used, message,
+					     sizeof(message));
 		if (used < 0) {
 			snprintf(error, ASSEMBLE_ERROR_BYTES, "line %zu: %s", line, message);
 			goto fail;

@@ -7,8 +7,12 @@
 /* Bytes of the UTF-8 character at @text; 0 when it is none (overlong, surrogate, cut off). */
 static unsigned int character_bytes(const unsigned char *text)
 {
-	unsigned int bytes = text[0] < 0x80 ? 1 : text[0] < 0xc2 ? 0 : text[0] < 0xe0 ? 2 :
-			     text[0] < 0xf0 ? 3 : text[0] < 0xf5 ? 4 : 0;
+	unsigned int bytes = text[0] < 0x80 ? 1 :
+			     text[0] < 0xc2 ? 0 :
+			     text[0] < 0xe0 ? 2 :
+			     text[0] < 0xf0 ? 3 :
+			     text[0] < 0xf5 ? 4 :
+					      0;
 
 	for (unsigned int i = 1; i < bytes; i++)
 		if ((text[i] & 0xc0) != 0x80)

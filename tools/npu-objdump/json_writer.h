@@ -13,7 +13,7 @@
 struct json_writer {
 	FILE *file;
 	unsigned int depth;
-	bool first;		/* nothing was written yet at this depth */
+	bool first; /* nothing was written yet at this depth */
 };
 
 /* json_begin, json_end - an object '{' or a list '['; @key is NULL inside lists and at the top */

@@ -43,7 +43,7 @@ static const struct option long_options[] = {
 
 struct arguments {
 	const char *model, *assemble, *output;
-	unsigned int what;		/* SHOW_* */
+	unsigned int what; /* SHOW_* */
 	uint32_t clusters;
 	bool json;
 };
@@ -134,7 +134,8 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 static void show_text(const struct model_file *model, const struct arguments *arguments)
 {
 	static void (*const shows[])(const struct model_file *, FILE *) = {
-		show_headers, show_symbols,
+		show_headers,
+		show_symbols,
 	};
 	bool first = true;
 
@@ -192,7 +193,8 @@ int main(int argc, char **argv)
 		arguments.clusters = EVERY_CLUSTER;
 	status = show(&arguments);
 	if (fflush(stdout) || ferror(stdout)) {
-		fprintf(stderr, "npu-objdump: the output could not be written: %s\n", strerror(errno));
+		fprintf(stderr, "npu-objdump: the output could not be written: %s\n",
+			strerror(errno));
 		status = 1;
 	}
 	return status;

@@ -116,8 +116,9 @@ static void find_streams(struct model_file *model)
 	uint32_t count = header->clusters, kept = 0;
 
 	for (uint32_t i = 0; i < count; i++)
-		streams[i] = (struct stream) {
-			.offset = le32toh(header->entry[i]), .clusters = 1u << i,
+		streams[i] = (struct stream){
+			.offset = le32toh(header->entry[i]),
+			.clusters = 1u << i,
 		};
 	qsort(streams, count, sizeof(*streams), compare_streams);
 	for (uint32_t i = 1; i < count; i++) {
@@ -139,7 +140,7 @@ int model_file_read(struct model_file *model, const char *path, const struct npu
 {
 	int result;
 
-	*model = (struct model_file) { .path = path };
+	*model = (struct model_file){ .path = path };
 	result = npurt_image_read(&model->image, source, NULL);
 	if (!result)
 		result = read_sections(model, source);
@@ -162,7 +163,7 @@ int model_file_open(struct model_file *model, const char *path, char error[MODEL
 	struct npurt_source source;
 	int result = -1, fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-	*model = (struct model_file) { .path = path };
+	*model = (struct model_file){ .path = path };
 	if (fd < 0) {
 		snprintf(error, MODEL_ERROR_BYTES, "%.256s: cannot be opened: %s", path,
 			 strerror(errno));

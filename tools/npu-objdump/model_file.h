@@ -16,15 +16,15 @@
 #define MODEL_ERROR_BYTES 1024
 
 struct section {
-	char name[SECTION_NAME_BYTES];	/* shortened where it is longer; printable */
+	char name[SECTION_NAME_BYTES]; /* shortened where it is longer; printable */
 	uint32_t type;
 	uint64_t flags, offset, bytes, align;
 };
 
 /* Code from one stream's entry to the next one's, or to the program's end, without padding. */
 struct stream {
-	uint64_t offset, bytes;		/* in the program */
-	uint32_t clusters;		/* a bit for each cluster that starts here */
+	uint64_t offset, bytes; /* in the program */
+	uint32_t clusters; /* a bit for each cluster that starts here */
 };
 
 struct model_file {
@@ -32,10 +32,10 @@ struct model_file {
 	struct npurt_image image;
 	struct section *sections;
 	uint32_t section_count;
-	struct stream streams[NPU_PROGRAM_CLUSTERS_MAX];	/* by offset */
+	struct stream streams[NPU_PROGRAM_CLUSTERS_MAX]; /* by offset */
 	uint32_t stream_count;
-	uint8_t *program;		/* .text */
-	uint64_t program_bytes;		/* as its header says, not more than .text has */
+	uint8_t *program; /* .text */
+	uint64_t program_bytes; /* as its header says, not more than .text has */
 };
 
 /**

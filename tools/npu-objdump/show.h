@@ -7,11 +7,11 @@
 
 #include "model_file.h"
 
-#define SHOW_HEADERS	(1u << 0)
-#define SHOW_SYMBOLS	(1u << 1)
-#define SHOW_CODE	(1u << 2)
+#define SHOW_HEADERS (1u << 0)
+#define SHOW_SYMBOLS (1u << 1)
+#define SHOW_CODE (1u << 2)
 
-#define EVERY_CLUSTER	(~0u)
+#define EVERY_CLUSTER (~0u)
 
 /* show_headers - identity, sections, program header, resources, inputs and outputs */
 void show_headers(const struct model_file *model, FILE *file);

@@ -18,7 +18,8 @@ static void show_identity(const struct model_file *model, FILE *file)
 		fprintf(file, "%02x", image->build_id[i]);
 	fprintf(file, "\nprecision   %s\n", device_type_name(image->precision));
 	fprintf(file, "MACs        %" PRIu64 "\n", image->macs);
-	fprintf(file, "cycles      %" PRIu64 " predicted, %" PRIu64 " roofline, %" PRIu64 " floor\n",
+	fprintf(file,
+		"cycles      %" PRIu64 " predicted, %" PRIu64 " roofline, %" PRIu64 " floor\n",
 		image->predicted_cycles, image->roofline_cycles, image->floor_cycles);
 	fprintf(file, "layers      %u\n", image->layer_count);
 }
@@ -28,12 +29,13 @@ static void show_sections(const struct model_file *model, FILE *file)
 	fprintf(file, "\nsections    %10s %12s  align  device\n", "offset", "bytes");
 	for (uint32_t i = 0; i < model->section_count; i++) {
 		const struct section *section = &model->sections[i];
-		const char *where = !(section->flags & SHF_ALLOC) ? "-" :
+		const char *where = !(section->flags & SHF_ALLOC)  ? "-" :
 				    section->flags & SHF_EXECINSTR ? "program" :
-				    section->flags & SHF_WRITE ? "argument 1" : "argument 0";
+				    section->flags & SHF_WRITE	   ? "argument 1" :
+								     "argument 0";
 
-		fprintf(file, "  %-9s 0x%08" PRIx64 " %12" PRIu64 " %6" PRIu64 "  %s%s\n", section->name,
-			section->offset, section->bytes, section->align, where,
+		fprintf(file, "  %-9s 0x%08" PRIx64 " %12" PRIu64 " %6" PRIu64 "  %s%s\n",
+			section->name, section->offset, section->bytes, section->align, where,
 			section->type == SHT_NOBITS ? ", not in the file" : "");
 	}
 }
@@ -64,7 +66,8 @@ static void show_tensor(const struct npurt_image_tensor *tensor, uint32_t argume
 		host_type_name(tensor->host_type), device_type_name(tensor->device_type),
 		tensor->device_bytes);
 	if (tensor->scale != 1.0f || tensor->zero_point)
-		fprintf(file, ", real = (q - %d) * %.9g", tensor->zero_point, (double)tensor->scale);
+		fprintf(file, ", real = (q - %d) * %.9g", tensor->zero_point,
+			(double)tensor->scale);
 	fputc('\n', file);
 }
 

@@ -22,8 +22,8 @@ void show_symbols(const struct model_file *model, FILE *file)
 	for (uint32_t i = 0; i < image->layer_count; i++) {
 		const struct npurt_image_layer *layer = &image->layers[i];
 
-		fprintf(file, "%-6u %14" PRIu64 " %12" PRIu64 " %12" PRIu64 "  %s (%s)\n", layer->mark,
-			layer->macs, layer->predicted_cycles, layer->dram_bytes, layer->name,
-			layer->op);
+		fprintf(file, "%-6u %14" PRIu64 " %12" PRIu64 " %12" PRIu64 "  %s (%s)\n",
+			layer->mark, layer->macs, layer->predicted_cycles, layer->dram_bytes,
+			layer->name, layer->op);
 	}
 }

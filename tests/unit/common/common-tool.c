@@ -78,7 +78,9 @@ static int read_image(const char *from, const char *to, const char *width, const
 	}
 	printf("%u %u\n", result->width, result->height);
 	status = file_write(to, result->rgb, (size_t)result->width * result->height * 3, error,
-			    sizeof(error)) ? fail(error) : 0;
+			    sizeof(error)) ?
+			 fail(error) :
+			 0;
 out:
 	image_free(&scaled);
 	image_free(&image);
@@ -95,6 +97,7 @@ int main(int argc, char **argv)
 		return read_image(argv[2], argv[3], NULL, NULL);
 	if (argc == 6 && !strcmp(argv[1], "resize"))
 		return read_image(argv[2], argv[3], argv[4], argv[5]);
-	fputs("usage: common-tool read-npy|copy-npy|image FROM TO, resize FROM TO WIDTH HEIGHT\n", stderr);
+	fputs("usage: common-tool read-npy|copy-npy|image FROM TO, resize FROM TO WIDTH HEIGHT\n",
+	      stderr);
 	return 2;
 }

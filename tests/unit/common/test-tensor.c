@@ -127,25 +127,39 @@ static const struct {
 	uint32_t type;
 	double set, get;
 } conversions[] = {
-	{ NPURT_HOST_INT8, 1.5, 2 },		{ NPURT_HOST_INT8, 2.5, 2 },
-	{ NPURT_HOST_INT8, -2.5, -2 },		{ NPURT_HOST_INT8, 127.4, 127 },
-	{ NPURT_HOST_INT8, 128, 127 },		{ NPURT_HOST_INT8, -129, -128 },
-	{ NPURT_HOST_INT8, -1e300, -128 },	{ NPURT_HOST_INT8, INFINITY, 127 },
-	{ NPURT_HOST_INT8, NAN, 0 },		{ NPURT_HOST_UINT8, -0.4, 0 },
-	{ NPURT_HOST_UINT8, -7, 0 },		{ NPURT_HOST_UINT8, 255.5, 255 },
-	{ NPURT_HOST_UINT8, 254.5, 254 },	{ NPURT_HOST_UINT8, 1e9, 255 },
-	{ NPURT_HOST_UINT8, NAN, 0 },		{ NPURT_HOST_INT16, 32767.5, 32767 },
-	{ NPURT_HOST_INT16, -40000, -32768 },	{ NPURT_HOST_UINT16, 65535.6, 65535 },
-	{ NPURT_HOST_UINT16, -1, 0 },		{ NPURT_HOST_INT32, 2147483648.0, 2147483647.0 },
+	{ NPURT_HOST_INT8, 1.5, 2 },
+	{ NPURT_HOST_INT8, 2.5, 2 },
+	{ NPURT_HOST_INT8, -2.5, -2 },
+	{ NPURT_HOST_INT8, 127.4, 127 },
+	{ NPURT_HOST_INT8, 128, 127 },
+	{ NPURT_HOST_INT8, -129, -128 },
+	{ NPURT_HOST_INT8, -1e300, -128 },
+	{ NPURT_HOST_INT8, INFINITY, 127 },
+	{ NPURT_HOST_INT8, NAN, 0 },
+	{ NPURT_HOST_UINT8, -0.4, 0 },
+	{ NPURT_HOST_UINT8, -7, 0 },
+	{ NPURT_HOST_UINT8, 255.5, 255 },
+	{ NPURT_HOST_UINT8, 254.5, 254 },
+	{ NPURT_HOST_UINT8, 1e9, 255 },
+	{ NPURT_HOST_UINT8, NAN, 0 },
+	{ NPURT_HOST_INT16, 32767.5, 32767 },
+	{ NPURT_HOST_INT16, -40000, -32768 },
+	{ NPURT_HOST_UINT16, 65535.6, 65535 },
+	{ NPURT_HOST_UINT16, -1, 0 },
+	{ NPURT_HOST_INT32, 2147483648.0, 2147483647.0 },
 	{ NPURT_HOST_INT32, -2147483649.0, -2147483648.0 },
 	{ NPURT_HOST_INT32, -INFINITY, -2147483648.0 },
 	{ NPURT_HOST_INT64, 9007199254740993.0, 9007199254740992.0 },
 	{ NPURT_HOST_INT64, 0x1p63, 0x1.fffffffffffffp62 },
-	{ NPURT_HOST_INT64, -0x1p63, -0x1p63 },	{ NPURT_HOST_INT64, -INFINITY, -0x1p63 },
-	{ NPURT_HOST_INT64, NAN, 0 },		{ NPURT_HOST_BOOL, 0.25, 1 },
-	{ NPURT_HOST_BOOL, -3, 1 },		{ NPURT_HOST_BOOL, 0, 0 },
+	{ NPURT_HOST_INT64, -0x1p63, -0x1p63 },
+	{ NPURT_HOST_INT64, -INFINITY, -0x1p63 },
+	{ NPURT_HOST_INT64, NAN, 0 },
+	{ NPURT_HOST_BOOL, 0.25, 1 },
+	{ NPURT_HOST_BOOL, -3, 1 },
+	{ NPURT_HOST_BOOL, 0, 0 },
 	{ NPURT_HOST_FLOAT, 16777217.0, 16777216.0 },
-	{ NPURT_HOST_FLOAT, 1e300, INFINITY },	{ NPURT_HOST_DOUBLE, 0.1, 0.1 },
+	{ NPURT_HOST_FLOAT, 1e300, INFINITY },
+	{ NPURT_HOST_DOUBLE, 0.1, 0.1 },
 };
 
 static void test_conversions(void **state)
@@ -173,7 +187,7 @@ static void test_sizes(void **state)
 	static const struct {
 		uint32_t type, rank;
 		uint64_t dims[TENSOR_RANK_MAX + 1];
-		uint64_t bytes;	/* 0: refused */
+		uint64_t bytes; /* 0: refused */
 		uint64_t elements;
 	} cases[] = {
 		{ NPURT_HOST_FLOAT, 0, { 0 }, 4, 1 },
@@ -193,7 +207,8 @@ static void test_sizes(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char error[TENSOR_ERROR_BYTES] = "";
 		struct tensor tensor;
-		int result = tensor_alloc(&tensor, cases[i].type, cases[i].rank, cases[i].dims, error);
+		int result =
+			tensor_alloc(&tensor, cases[i].type, cases[i].rank, cases[i].dims, error);
 
 		assert_int_equal(result, cases[i].bytes ? 0 : -1);
 		if (result) {
@@ -238,12 +253,9 @@ static void test_shape_text(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_half_values),
-		cmocka_unit_test(test_half_there_and_back),
-		cmocka_unit_test(test_half_rounding),
-		cmocka_unit_test(test_conversions),
-		cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_half_values),   cmocka_unit_test(test_half_there_and_back),
+		cmocka_unit_test(test_half_rounding), cmocka_unit_test(test_conversions),
+		cmocka_unit_test(test_sizes),	      cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_shape_text),
 	};
 
