@@ -40,6 +40,13 @@ unsigned int lower_token(struct lower *lower, uint32_t cluster)
 	return lower->tokens_used[cluster]++;
 }
 
+unsigned int lower_shared_token(struct lower *lower)
+{
+	if (lower->shared_used >= NPU_TOKEN_SHARED_COUNT)
+		return NPU_TOKEN_ID_MASK + 1;
+	return NPU_TOKEN_LOCAL_COUNT + lower->shared_used++;
+}
+
 /* ------------------------------------------------------------------------- rings */
 int ring_init(struct ring *ring, struct lower *lower, uint32_t cluster, enum npu_engine producer,
 	      enum npu_engine consumer, uint32_t slot_bytes, uint32_t slots, uint32_t total)
@@ -253,6 +260,7 @@ int lower_node(struct lower *lower, struct graph_node *node)
 				  node->name, node->op_type);
 	memset(lower->local_used, 0, sizeof(lower->local_used));
 	memset(lower->tokens_used, 0, sizeof(lower->tokens_used));
+	lower->shared_used = 0;
 	memset(&lower->figures, 0, sizeof(lower->figures));
 	if (function(lower, node))
 		return -1;

@@ -44,6 +44,7 @@ struct lower {
 	/* state of the open layer */
 	uint32_t local_used[NPU_PROGRAM_CLUSTERS_MAX];
 	uint32_t tokens_used[NPU_PROGRAM_CLUSTERS_MAX];
+	uint32_t shared_used;
 	uint32_t local_peak;
 	uint32_t marks;				/* layers closed so far, the next MARK's index */
 	FILE *log;				/* tile choices, or NULL */
@@ -64,6 +65,9 @@ uint32_t lower_local_free(const struct lower *lower, uint32_t cluster);
 
 /* lower_token - a local token of @cluster nobody else uses in this layer (0..31). */
 unsigned int lower_token(struct lower *lower, uint32_t cluster);
+
+/* lower_shared_token - a token of the gang nobody else uses in this layer (32..63). */
+unsigned int lower_shared_token(struct lower *lower);
 
 /*
  * lower_constant - append @bytes to .rodata, aligned to @align; returns the offset in

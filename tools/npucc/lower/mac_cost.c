@@ -161,8 +161,10 @@ struct figures {
 	uint64_t a_loads, w_loads;	/* of a part */
 	uint64_t a_bursts, w_bursts, s_bursts, r_bursts;	/* of one load, store */
 	uint64_t stores;		/* of a part */
-	uint64_t mac, out, dma[2], dram;
+	uint64_t mac, out, dma[2], dram, front;
 	uint64_t w_load_bytes;
+	uint64_t a_streams, w_streams;	/* of loads: clusters that share one count once */
+	bool w_kept;			/* each of a run's weights is loaded once */
 };
 
 static bool size_slots(const struct lower *lower, const struct mac_problem *problem,
@@ -253,14 +255,20 @@ static void count_loads(const struct mac_problem *problem, struct mac_plan *plan
 	else
 		f->a_loads = f->part_tiles *
 			     (plan->weights_outer && plan->a_slots < f->part_tiles ? f->part_groups : 1);
-	if (plan->split != MAC_WHOLE)
-		f->w_loads = f->part_tiles * f->tile_passes * f->part_blocks * plan->chunk_count;
-	else if (plan->weights_outer || plan->w_slots >= f->part_groups)
-		f->w_loads = runs * f->part_groups;
-	else
-		f->w_loads = f->part_tiles * f->part_groups;
+	if (plan->split == MAC_WHOLE) {
+		f->w_kept = plan->weights_outer || plan->w_slots >= f->part_groups;
+		f->w_loads = (f->w_kept ? runs : f->part_tiles) * f->part_groups;
+	} else {
+		f->w_kept = plan->w_slots >= f->part_blocks * plan->chunk_count;
+		f->w_loads = (f->w_kept ? runs : f->part_tiles * f->tile_passes) * f->part_blocks *
+			     plan->chunk_count;
+	}
+	f->a_streams = least(all, plan->parts_space);
+	f->w_streams = least(plan->blocks, plan->parts_channel);
+	if (runs > 1 || (!f->w_kept && all % plan->parts_space))
+		f->w_streams = f->clusters;
 	/* Stores wait for results: they go where no load that is needed soon stands behind them. */
-	plan->store_channel = f->w_loads > runs * f->part_groups ? 0 : 1;
+	plan->store_channel = f->w_kept ? 1 : 0;
 	f->stores = f->part_tiles * f->tile_passes * ceil_div(f->part_blocks, plan->store_blocks);
 }
 
@@ -294,9 +302,54 @@ static void count_bursts(const struct mac_problem *problem, const struct mac_pla
 	}
 }
 
+/*
+ * Bytes of code: what an instruction of each kind takes with the descriptors it
+ * changes. Interior tiles repeat windows and slots, so most are registers already.
+ */
+static void count_instructions(const struct mac_problem *problem, const struct mac_plan *plan,
+			       struct figures *f)
+{
+	const uint64_t insn = NPU_INSN_BYTES;
+	uint64_t passes = f->part_tiles * f->tile_passes * f->part_blocks;
+	uint64_t mac = plan->chunk_count * passes * insn * (plan->chunk_count > 1 ? 4 : 2);
+
+	f->front = mac + passes * insn * 2 + (f->a_loads + f->w_loads) * insn * 3 +
+		   f->stores * insn * (problem->residual ? 6 : 3);
+}
+
 static uint64_t dma_cycles(const struct lower *lower, uint64_t bytes, bool layout)
 {
 	return ceil_div(bytes, layout ? lower->config->dma_layout_bytes : lower->config->dma_bytes);
+}
+
+/* What of @loads of @time each is not hidden behind @compute by @slots buffers. */
+static uint64_t exposed(uint64_t loads, uint64_t slots, uint64_t time, uint64_t compute)
+{
+	uint64_t hidden;
+
+	if (loads <= slots)
+		return 0;
+	hidden = (slots - 1) * compute / loads;
+	return (loads - slots) * (time - least(time, hidden));
+}
+
+/*
+ * While a tile's activations come in, weights get their share of the DRAM only: what they fall
+ * behind in that time, beyond what their buffers hold.
+ */
+static uint64_t crowded(const struct figures *f, const struct mac_plan *plan, uint64_t latency,
+			uint64_t burst, uint64_t compute)
+{
+	uint64_t streams = f->a_streams + f->w_streams;
+	uint64_t tile = latency + burst * f->a_bursts * streams;
+	uint64_t load = latency + burst * f->w_bursts * streams;
+	uint64_t wanted = most(compute / f->w_loads, 1), behind;
+
+	if (load <= wanted)
+		return 0;
+	tile = least(tile, compute / f->a_loads);
+	behind = tile - tile * wanted / load;
+	return behind - least(behind, (plan->w_slots - 1) * wanted);
 }
 
 bool mac_cost(const struct lower *lower, const struct mac_problem *problem, struct mac_plan *plan,
@@ -307,7 +360,7 @@ bool mac_cost(const struct lower *lower, const struct mac_problem *problem, stru
 	uint64_t latency = config->dram_latency + config->dma_descriptor;
 	uint64_t burst = npu_config_burst_cycles(config);
 	uint64_t pass_positions = (uint64_t)plan->pass[0] * plan->pass[1];
-	uint64_t passes, instructions, compute, stall = 0, a_time, w_time, body;
+	uint64_t passes, instructions, compute, stall = 0, a_time, w_time, s_time, busy, body;
 	struct figures f = { 0 };
 	uint32_t i;
 
@@ -324,32 +377,46 @@ bool mac_cost(const struct lower *lower, const struct mac_problem *problem, stru
 	f.out = instructions * config->out_overhead +
 		ceil_div(f.part_positions * least(f.part_blocks * plan->block_channels, problem->channels),
 			 config->out_results / 2);
-	f.dram = burst * f.clusters * (f.a_loads * f.a_bursts + f.w_loads * f.w_bursts +
-				       f.stores * (f.s_bursts + f.r_bursts));
+	f.dram = burst * (f.a_streams * f.a_loads * f.a_bursts + f.w_streams * f.w_loads * f.w_bursts +
+			  f.clusters * f.stores * (f.s_bursts + f.r_bursts));
 	plan->dram_bytes = f.dram / burst * ALIGN;
+	count_instructions(problem, plan, &f);
+	f.dram += f.clusters * ceil_div(f.front, config->fetch_block_bytes) *
+		  (config->fetch_block_bytes / ALIGN) * burst;
+	/* A block of code at a time, each after its latency. */
+	f.front = ceil_div(f.front, config->fetch_block_bytes) *
+		  (config->dram_latency + config->fetch_block_bytes / ALIGN * burst);
 	a_time = most(dma_cycles(lower, plan->a_bytes, layout_mode(tile, problem->a_stride, MAC_C)),
-		      burst * f.a_bursts);
+		      burst * f.a_bursts) + config->dram_latency;
 	w_time = most(dma_cycles(lower, f.w_load_bytes,
 				 !problem->weights && problem->b_stride_depth != ELEMENT),
-		      burst * f.w_bursts);
-	f.dma[0] = f.a_loads * a_time + f.stores * f.r_bursts * burst;
+		      burst * f.w_bursts) + config->dram_latency;
+	s_time = most(dma_cycles(lower, plan->s_bytes, false), burst * f.s_bursts) +
+		config->dram_latency;
+	f.dma[0] = f.a_loads * a_time + f.stores * (f.r_bursts ? f.r_bursts * burst + config->dram_latency : 0);
 	f.dma[1] = f.w_loads * w_time;
-	f.dma[plan->store_channel] += f.stores * f.s_bursts * burst;
-	/* Alone each part's loads take this long; together they share the DRAM. */
-	a_time = most(a_time, burst * f.a_bursts * f.clusters) + latency;
-	w_time = most(w_time, burst * f.w_bursts * f.clusters) + latency;
+	f.dma[plan->store_channel] += f.stores * s_time;
 	compute = most(f.mac, f.out);
+	/* All streams load at once, and others slow them down by what they take of the DRAM. */
+	busy = least(1024 * f.dram / most(compute, 1), 900);
+	a_time = latency + most(a_time - config->dram_latency,
+				burst * f.a_bursts * f.a_streams * 1024 / (1024 - busy));
+	w_time = latency + most(w_time - config->dram_latency,
+				burst * f.w_bursts * f.w_streams * 1024 / (1024 - busy));
 	if (plan->s_slots == 1)
 		stall += f.stores * (latency + burst * f.s_bursts * f.clusters);
-	if (f.a_loads > plan->a_slots)
-		stall += plan->a_slots == 1 ? (f.a_loads - 1) * a_time :
-			(f.a_loads - 2) * (a_time - least(a_time, compute / f.a_loads));
-	if (f.w_loads > plan->w_slots)
-		stall += plan->w_slots == 1 ? (f.w_loads - 1) * w_time :
-			(f.w_loads - 2) * (w_time - least(w_time, compute / f.w_loads));
+	stall += exposed(f.a_loads, plan->a_slots, a_time, compute);
+	stall += exposed(f.w_loads, plan->w_slots, w_time, compute);
+	if (!f.w_kept && f.a_loads > 1)
+		stall += (f.a_loads - 1) * crowded(&f, plan, latency, burst, compute);
+	/* Where activations and weights are new at once, three tokens take a SYNC: no look-ahead. */
+	if (!f.w_kept || plan->weights_outer)
+		stall += least(f.a_loads, f.w_loads) * 2 *
+			 (1 + config->weight_load_cycles * ceil_div(plan->chunks[0].bytes, 1024));
+	compute = most(compute, f.front);
 	body = most(most(compute + stall, f.dram), most(f.dma[0], f.dma[1]));
 	plan->cycles = config->dispatch_cycles + latency +
-		burst * f.clusters * (f.a_bursts + f.w_bursts) + body +
+		burst * (f.a_streams * f.a_bursts + f.w_streams * f.w_bursts) + body +
 		ceil_div(pass_positions * plan->block_channels, config->out_results / 2) +
 		latency + burst * f.clusters * f.s_bursts + config->mac_tail;
 	return true;

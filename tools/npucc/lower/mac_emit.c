@@ -29,10 +29,24 @@ struct load {
 	uint32_t instance;
 };
 
+/*
+ * Loads that several clusters want alike: one of them, the leader, issues them as
+ * multicasts. Each member frees a slot by a shared token of its own, since a
+ * common one could not tell two slots freed by one from one freed by two.
+ */
+struct sharing {
+	uint32_t members;		/* 1: not shared */
+	uint16_t mask;
+	bool leader;
+	unsigned int own;		/* this cluster's token */
+	unsigned int tokens[NPU_PROGRAM_CLUSTERS_MAX];	/* of the members */
+};
+
 struct loads {
 	struct load *list;
 	uint32_t count, capacity, issued;
 	struct ring ring;
+	struct sharing sharing;
 };
 
 /* A tile of an instance. */
@@ -51,6 +65,8 @@ struct step {
 	uint32_t store_block, store_blocks;
 };
 
+struct run;
+
 struct emitter {
 	struct lower *lower;
 	const struct mac_problem *problem;
@@ -64,6 +80,7 @@ struct emitter {
 	uint32_t place_count;
 	struct step *steps;
 	uint32_t step_count, step_capacity;
+	struct run *run;		/* being written down */
 	struct loads a, w, r;
 	struct ring acc, store;
 	uint32_t half;
@@ -176,6 +193,18 @@ static int add_step(struct emitter *e, struct step *step)
 	return 0;
 }
 
+/* A chunk of a block, kept where all of the cluster's have a slot. */
+static uint32_t chunk_weights(struct emitter *e, const struct step *step)
+{
+	const struct mac_plan *plan = e->plan;
+	uint32_t at = (step->block - e->first_block) * plan->chunk_count + step->chunk;
+	uint32_t *kept = &e->run->kept.w[at];
+
+	if (*kept == UINT32_MAX || plan->w_slots < e->blocks * plan->chunk_count)
+		*kept = need_weights(e, step->place, step->block, 1, step->chunk);
+	return *kept;
+}
+
 static int add_block(struct emitter *e, struct step *step)
 {
 	const struct mac_plan *plan = e->plan;
@@ -189,7 +218,7 @@ static int add_block(struct emitter *e, struct step *step)
 			step->a = need_activations(e, step->place, piece);
 		}
 		if (plan->split != MAC_WHOLE)
-			step->w = need_weights(e, step->place, step->block, 1, step->chunk);
+			step->w = chunk_weights(e, step);
 		if (step->a == UINT32_MAX || step->w == UINT32_MAX || add_step(e, step))
 			return -1;
 	}
@@ -299,13 +328,15 @@ static int add_runs(struct emitter *e)
 	const struct mac_plan *plan = e->plan;
 	const struct mac_instance *instances = e->problem->instances;
 	struct run run = { .first = 0 };
-	uint32_t end, i;
+	uint32_t end, i, weights;
 	int result = 0;
 
 	run.groups = plan->split == MAC_WHOLE ?
 		(e->blocks + plan->group_blocks - 1) / plan->group_blocks : 1;
+	weights = plan->split == MAC_WHOLE ? run.groups : e->blocks * plan->chunk_count;
+	e->run = &run;
 	run.kept.a = malloc((e->place_count + 1ull) * sizeof(uint32_t));
-	run.kept.w = malloc((run.groups + 1ull) * sizeof(uint32_t));
+	run.kept.w = malloc((weights + 1ull) * sizeof(uint32_t));
 	if (!run.kept.a || !run.kept.w)
 		result = -1;
 	for (; run.first < e->place_count && !result; run.first = end) {
@@ -316,12 +347,13 @@ static int add_runs(struct emitter *e)
 		run.count = end - run.first;
 		for (i = 0; i < run.count; i++)
 			run.kept.a[i] = UINT32_MAX;
-		for (i = 0; i < run.groups; i++)
+		for (i = 0; i < weights; i++)
 			run.kept.w[i] = UINT32_MAX;
 		result = add_run(e, &run);
 	}
 	free(run.kept.a);
 	free(run.kept.w);
+	e->run = NULL;
 	return result;
 }
 
@@ -380,6 +412,32 @@ static uint32_t piece_depth(const struct emitter *e, uint32_t piece)
 	return least(e->plan->piece_depth, e->problem->depth - piece * e->plan->piece_depth);
 }
 
+/* The slot of the next load, once every reader has let go of what was in it. */
+static uint32_t begin_load(struct emitter *e, struct loads *loads)
+{
+	struct ring *ring = &loads->ring;
+	uint32_t i;
+
+	if (loads->sharing.members == 1)
+		return ring_produce_begin(ring);
+	for (i = 0; i < loads->sharing.members && ring->produced >= ring->slots; i++)
+		stream_need(e->stream, ring->producer, loads->sharing.tokens[i]);
+	return ring->base + ring->produced % ring->slots * ring->slot_bytes;
+}
+
+static void end_use(struct emitter *e, struct loads *loads)
+{
+	struct ring *ring = &loads->ring;
+
+	if (loads->sharing.members == 1) {
+		ring_consume_end(ring);
+		return;
+	}
+	if (ring->consumed + ring->slots < ring->total)
+		stream_give(e->stream, ring->consumer, loads->sharing.own);
+	ring->consumed++;
+}
+
 static void issue_activations(struct emitter *e, const struct load *load)
 {
 	const struct mac_problem *problem = e->problem;
@@ -396,14 +454,14 @@ static void issue_activations(struct emitter *e, const struct load *load)
 
 	if (e->plan->split == MAC_BY_PIECE)
 		from += (int64_t)load->piece * e->plan->piece_depth * problem->a_stride[MAC_C];
-	dst = td_local(ring_produce_begin(&e->a.ring), NPU_DTYPE_FP16, dims, local);
+	dst = td_local(begin_load(e, &e->a), NPU_DTYPE_FP16, dims, local);
 	src = td_dram(problem->a_argument, from, NPU_DTYPE_FP16, dims, dram);
-	stream_dma(e->stream, 0, &dst, &src, 0);
+	stream_dma(e->stream, 0, &dst, &src, e->a.sharing.mask);
 	ring_produce_end(&e->a.ring);
 }
 
 static void dma_bytes(struct emitter *e, unsigned int channel, uint32_t local, int64_t from,
-		      uint32_t bytes)
+		      uint32_t bytes, uint16_t multicast)
 {
 	/* As fp32 words of at most 65,535 a row: dims have 16 bits. */
 	uint32_t words = bytes / 4, row = words, rows = 1;
@@ -418,7 +476,7 @@ static void dma_bytes(struct emitter *e, unsigned int channel, uint32_t local, i
 	dst = td_local_dense(local, NPU_DTYPE_FP32, 1, 1, rows, row);
 	src = td_dram(NPU_ARG_WEIGHTS, from, NPU_DTYPE_FP32, (uint32_t[4]){ 1, 1, rows, row },
 		      (int64_t[4]){ 0, 0, 4 * (int64_t)row, 4 });
-	stream_dma(e->stream, channel, &dst, &src, 0);
+	stream_dma(e->stream, channel, &dst, &src, multicast);
 }
 
 /* A matrix that is no constant: rows of depth lanes, as the array reads them. */
@@ -441,14 +499,14 @@ static void issue_matrix(struct emitter *e, const struct load *load, uint32_t sl
 	struct npu_td dst = td_local(slot, NPU_DTYPE_FP16, dims, local);
 	struct npu_td src = td_dram(problem->b_argument, from, NPU_DTYPE_FP16, dims, dram);
 
-	stream_dma(e->stream, 1, &dst, &src, 0);
+	stream_dma(e->stream, 1, &dst, &src, e->w.sharing.mask);
 }
 
 static void issue_weights(struct emitter *e, const struct load *load)
 {
 	const struct mac_plan *plan = e->plan;
 	const struct mac_instance *instance = &e->problem->instances[load->instance];
-	uint32_t slot = ring_produce_begin(&e->w.ring), bytes;
+	uint32_t slot = begin_load(e, &e->w), bytes;
 	int64_t from;
 
 	if (!e->problem->weights) {
@@ -461,7 +519,7 @@ static void issue_weights(struct emitter *e, const struct load *load)
 			from += plan->chunks[load->chunk].offset;
 			bytes = plan->chunks[load->chunk].bytes;
 		}
-		dma_bytes(e, 1, slot, from, bytes);
+		dma_bytes(e, 1, slot, from, bytes, e->w.sharing.mask);
 	}
 	ring_produce_end(&e->w.ring);
 }
@@ -545,7 +603,8 @@ static void issue_loads(struct emitter *e, struct loads *loads, uint32_t step,
 			ahead--;
 		if (loads->issued - ahead >= LOADS_AHEAD)
 			break;
-		issue(e, load);
+		if (loads->sharing.members == 1 || loads->sharing.leader)
+			issue(e, load);
 		loads->issued++;
 	}
 }
@@ -564,10 +623,11 @@ static void issue_parameters(struct emitter *e)
 			count = channels_of(e, e->first_block, e->blocks);
 			from += (int64_t)e->parameters_first_channel * sizeof(struct npu_channel_fp);
 		}
-		dma_bytes(e, 0, e->parameters_at, from, count * (uint32_t)sizeof(struct npu_channel_fp));
+		dma_bytes(e, 0, e->parameters_at, from,
+			  count * (uint32_t)sizeof(struct npu_channel_fp), 0);
 	}
 	if (e->plan->table_bytes)
-		dma_bytes(e, 0, e->table_at, e->table, sizeof(struct npu_table));
+		dma_bytes(e, 0, e->table_at, e->table, sizeof(struct npu_table), 0);
 	if (bytes || e->plan->table_bytes) {
 		stream_give(e->stream, NPU_ENGINE_DMA0, e->ready);
 		e->wants_ready = true;
@@ -675,9 +735,9 @@ static void emit_mac(struct emitter *e, uint32_t index)
 	if (step->last_chunk)
 		ring_produce_end(&e->acc);
 	if (a->last_step == index)
-		ring_consume_end(&e->a.ring);
+		end_use(e, &e->a);
 	if (w->last_step == index)
-		ring_consume_end(&e->w.ring);
+		end_use(e, &e->w);
 }
 
 /* Part of a stored slot that @step's block is. */
@@ -791,25 +851,38 @@ static int init_stage(struct emitter *e)
 	return 0;
 }
 
+/* Members of a shared ring must place it alike: what a ring of few loads leaves free stays free. */
+static int init_loads(struct emitter *e, struct loads *loads, enum npu_engine producer,
+		      uint32_t bytes, uint32_t slots)
+{
+	struct ring *ring = &loads->ring;
+
+	if (ring_init(ring, e->lower, e->cluster, producer, NPU_ENGINE_MAC, bytes, slots,
+		      loads->count))
+		return -1;
+	if (ring->slots < slots &&
+	    lower_local(e->lower, e->cluster, (slots - ring->slots) * ring->slot_bytes) == UINT32_MAX)
+		return -1;
+	return 0;
+}
+
 static int init_cluster(struct emitter *e)
 {
 	const struct mac_plan *plan = e->plan;
 	struct lower *lower = e->lower;
 	uint32_t cluster = e->cluster, blocks = 0, i;
 
-	for (i = 0; i < e->step_count; i++)
+	for (i = 0; i < e->step_count; i++) {
 		blocks += e->steps[i].last_chunk;
-	/* A single store a pass of blocks; the ring wants to know how many in all. */
-	for (i = 0, e->store.total = 0; i < e->step_count; i++)
 		e->store.total += e->steps[i].last_chunk && e->steps[i].last_stored;
+	}
+	if (init_loads(e, &e->a, NPU_ENGINE_DMA0, plan->a_bytes, plan->a_slots) ||
+	    init_loads(e, &e->w, NPU_ENGINE_DMA1, plan->w_bytes, plan->w_slots))
+		return -1;
 	e->parameters_at = lower_local(lower, cluster, plan->parameter_bytes);
 	e->table_at = lower_local(lower, cluster, plan->table_bytes);
 	e->ready = lower_token(lower, cluster);
 	if (e->parameters_at == UINT32_MAX || e->table_at == UINT32_MAX ||
-	    ring_init(&e->a.ring, lower, cluster, NPU_ENGINE_DMA0, NPU_ENGINE_MAC, plan->a_bytes,
-		      plan->a_slots, e->a.count) ||
-	    ring_init(&e->w.ring, lower, cluster, NPU_ENGINE_DMA1, NPU_ENGINE_MAC, plan->w_bytes,
-		      plan->w_slots, e->w.count) ||
 	    ring_init(&e->acc, lower, cluster, NPU_ENGINE_MAC, NPU_ENGINE_OUT, 0,
 		      lower->pipeline_stages == 1 ? 1 : 2, blocks) ||
 	    ring_init(&e->store, lower, cluster, NPU_ENGINE_OUT,
@@ -823,38 +896,106 @@ static int init_cluster(struct emitter *e)
 	return init_stage(e);
 }
 
-static int emit_cluster(struct emitter *e)
+static int list_cluster(struct emitter *e)
 {
-	const struct mac_plan *plan = e->plan;
-	int result = -1;
+	mac_blocks(e->plan, e->cluster % e->plan->parts_channel, &e->first_block, &e->blocks);
+	if (add_places(e, e->cluster / e->plan->parts_channel))
+		return -1;
+	if (!e->place_count || !e->blocks)
+		return 0;
+	return add_runs(e);
+}
 
-	mac_blocks(plan, e->cluster % plan->parts_channel, &e->first_block, &e->blocks);
-	if (add_places(e, e->cluster / plan->parts_channel))
-		goto out;
-	if (!e->place_count || !e->blocks) {
-		result = 0;
-		goto out;
+/* ----------------------------------------------------------------------- sharing */
+static bool same_activations(const struct emitter *a, const struct emitter *b)
+{
+	uint32_t i;
+
+	if (a->a.count != b->a.count)
+		return false;
+	for (i = 0; i < a->a.count; i++) {
+		const struct load *left = &a->a.list[i], *right = &b->a.list[i];
+
+		if (left->piece != right->piece ||
+		    memcmp(&a->places[left->tile], &b->places[right->tile], sizeof(struct place)))
+			return false;
 	}
-	if (add_runs(e) || init_cluster(e))
-		goto out;
-	emit_steps(e);
-	result = 0;
-out:
+	return true;
+}
+
+static bool same_weights(const struct emitter *a, const struct emitter *b)
+{
+	const struct mac_instance *instances = a->problem->instances;
+	uint32_t i;
+
+	if (a->w.count != b->w.count)
+		return false;
+	for (i = 0; i < a->w.count; i++) {
+		const struct load *left = &a->w.list[i], *right = &b->w.list[i];
+
+		if (left->block != right->block || left->blocks != right->blocks ||
+		    left->chunk != right->chunk ||
+		    instances[left->instance].weights != instances[right->instance].weights)
+			return false;
+	}
+	return true;
+}
+
+/* The clusters first, first + step, ... (@count of them) share if all their loads are alike. */
+static void share(struct emitter *emitters, uint32_t first, uint32_t step, uint32_t count,
+		  size_t member, bool (*same)(const struct emitter *a, const struct emitter *b))
+{
+	struct lower *lower = emitters[0].lower;
+	struct sharing sharing = { .members = count };
+	uint32_t i;
+
+	for (i = 1; i < count; i++)
+		if (!same(&emitters[first], &emitters[first + i * step]))
+			return;
+	for (i = 0; i < count; i++) {
+		sharing.mask |= (uint16_t)(1u << (first + i * step));
+		sharing.tokens[i] = lower_shared_token(lower);
+	}
+	for (i = 0; i < count; i++) {
+		char *emitter = (char *)&emitters[first + i * step];
+		struct loads *loads = (struct loads *)(void *)(emitter + member);
+
+		loads->sharing = sharing;
+		loads->sharing.own = sharing.tokens[i];
+		loads->sharing.leader = i == 0;
+	}
+}
+
+static void share_loads(struct emitter *emitters, const struct mac_plan *plan)
+{
+	uint32_t part;
+
+	for (part = 0; part < plan->parts_space && plan->parts_channel > 1; part++)
+		share(emitters, part * plan->parts_channel, 1, plan->parts_channel,
+		      offsetof(struct emitter, a), same_activations);
+	for (part = 0; part < plan->parts_channel && plan->parts_space > 1; part++)
+		share(emitters, part, plan->parts_channel, plan->parts_space,
+		      offsetof(struct emitter, w), same_weights);
+}
+
+static void free_cluster(struct emitter *e)
+{
 	free(e->places);
 	free(e->steps);
 	free(e->a.list);
 	free(e->w.list);
 	free(e->r.list);
-	return result;
 }
 
 int mac_emit(struct lower *lower, const struct mac_problem *problem, const struct mac_plan *plan,
 	     const int64_t *set_offsets, int64_t parameters, int64_t table)
 {
+	struct emitter *emitters = calloc(lower->clusters, sizeof(*emitters));
 	uint32_t cluster;
+	int result = emitters ? 0 : -1;
 
-	for (cluster = 0; cluster < lower->clusters; cluster++) {
-		struct emitter emitter = {
+	for (cluster = 0; cluster < lower->clusters && !result; cluster++) {
+		emitters[cluster] = (struct emitter){
 			.lower = lower,
 			.problem = problem,
 			.plan = plan,
@@ -863,12 +1004,26 @@ int mac_emit(struct lower *lower, const struct mac_problem *problem, const struc
 			.table = table,
 			.cluster = cluster,
 			.stream = lower->streams[cluster],
+			.a.sharing.members = 1,
+			.w.sharing.members = 1,
+			.r.sharing.members = 1,
 		};
-
-		if (emit_cluster(&emitter))
-			return diag_error(lower->diag,
-					  "node '%s' (%s): the stream of cluster %u does not fit into memory",
-					  problem->node->name, problem->node->op_type, cluster);
+		result = list_cluster(&emitters[cluster]);
 	}
-	return 0;
+	if (!result)
+		share_loads(emitters, plan);
+	for (cluster = 0; cluster < lower->clusters && !result; cluster++) {
+		if (!emitters[cluster].step_count)
+			continue;
+		result = init_cluster(&emitters[cluster]);
+		if (!result)
+			emit_steps(&emitters[cluster]);
+	}
+	for (cluster = 0; emitters && cluster < lower->clusters; cluster++)
+		free_cluster(&emitters[cluster]);
+	free(emitters);
+	if (!result)
+		return 0;
+	return diag_error(lower->diag, "node '%s' (%s): its streams do not fit into memory",
+			  problem->node->name, problem->node->op_type);
 }

@@ -9,6 +9,7 @@
 #define CHUNKS_MAX	4096u
 #define DIVISORS_MAX	24u
 #define KEEP_MAX	12u		/* loads kept at once: tokens count to 15 */
+#define WEIGHT_SLOTS	5u		/* weights are many small loads: their latency wants several */
 #define STORE_SMALL	(16u << 10)
 #define STORE_LARGE	(64u << 10)
 #define EXTENT_MAX	16384u		/* rows or columns of a tile: origins have 16 bits */
@@ -59,7 +60,9 @@ static void try_plan(struct search *search, struct mac_plan *plan)
 
 static void try_slots(struct search *search, struct mac_plan *plan)
 {
-	uint32_t groups = ceil_div(ceil_div(plan->blocks, plan->parts_channel), plan->group_blocks);
+	uint32_t blocks = ceil_div(plan->blocks, plan->parts_channel);
+	uint32_t kept = plan->split == MAC_WHOLE ? ceil_div(blocks, plan->group_blocks) :
+			blocks * plan->chunk_count;
 	uint32_t stages = search->lower->pipeline_stages, a, w;
 
 	if (stages == 1) {
@@ -69,14 +72,14 @@ static void try_slots(struct search *search, struct mac_plan *plan)
 	}
 	plan->s_slots = 2;
 	for (a = 1; a <= (stages < 3 ? 2 : 3); a++) {
-		for (w = 1; w <= (stages < 3 ? 2 : 3); w++) {
+		for (w = 1; w <= WEIGHT_SLOTS; w++) {
 			plan->a_slots = a;
 			plan->w_slots = w;
 			try_plan(search, plan);
 		}
-		if (plan->split != MAC_WHOLE || groups < 3 || groups > KEEP_MAX)
+		if (kept < 3 || kept > KEEP_MAX)
 			continue;
-		plan->w_slots = groups;
+		plan->w_slots = kept;
 		try_plan(search, plan);
 	}
 }
@@ -272,7 +275,7 @@ static void try_splits(struct search *search, struct mac_plan *plan)
 
 	try_split(search, plan, MAC_WHOLE, 0, depth);
 	if (problem->depthwise ||
-	    (search->found && search->best.block_bytes <= search->local_free / 8))
+	    (search->found && search->best.block_bytes <= search->local_free / 32))
 		return;
 	for (kernel = 0; kernel < (problem->weights ? 3u : 1u); kernel++) {
 		for (piece = depth;; piece = ceil_div(piece / 2, plan->step_depth) * plan->step_depth) {
