@@ -400,7 +400,7 @@ static int check_segment(const struct frame *frame, unsigned int index, enum kno
 	return 0;
 }
 
-/* Each of .text, .rodata and .bss has one segment with the rights it needs; nothing else has one. */
+/* Each of .text, .rodata, .bss has one segment with the rights it needs; nothing else has one. */
 static int check_segments(const struct frame *frame)
 {
 	bool seen[SECTION_COUNT] = { false };

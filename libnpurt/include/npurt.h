@@ -211,7 +211,7 @@ struct npurt_context_options {
 	uint32_t flags;		/* NPURT_CONTEXT_* */
 	uint32_t queue_depth;	/* tasks in flight at most, 1..65536; default 64 */
 	uint32_t priority;	/* 0..15, 15 first; default 0 */
-	uint32_t spin_us;	/* a waiter spins so long before it sleeps; default 20, 0 on one CPU */
+	uint32_t spin_us;	/* of spinning before a waiter sleeps; default 20, 0 on one CPU */
 };
 
 /**
