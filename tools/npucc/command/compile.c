@@ -83,6 +83,7 @@ static int compile(const struct options *options, struct compile_report *report,
 		.shapes = options->shapes,
 		.shape_count = options->shape_count,
 		.fusion = (int)options->fusion,
+		.fold_affine = true,
 		.dump = options->dump ? stderr : NULL,
 		.dump_stage = options->dump,
 	};

@@ -8,6 +8,7 @@ static int scan(const struct options *options, struct diag *diag)
 		.shapes = options->shapes,
 		.shape_count = options->shape_count,
 		.fusion = (int)options->fusion,
+		.fold_affine = true,
 		.keep_going = true,
 		.dump = options->dump ? stderr : NULL,
 		.dump_stage = options->dump,

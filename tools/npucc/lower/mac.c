@@ -8,6 +8,11 @@
 bool mac_activation(const struct graph_activation *activation, uint8_t *stage, float *low,
 		    float *high)
 {
+	/* Only a table does something to its function's value. */
+	if (activation->affine) {
+		*stage = NPU_ACTIVATION_TABLE;
+		return lower_table_supports(activation);
+	}
 	switch (activation->kind) {
 	case GRAPH_ACTIVATION_NONE:
 		*stage = NPU_ACTIVATION_NONE;

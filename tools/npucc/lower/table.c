@@ -220,6 +220,20 @@ static void choose_bounds(const struct graph_activation *activation, struct shap
 	shape->high *= chosen;
 }
 
+/* What stands behind the function in the graph is part of the table: scale f(x) + shift. */
+static double behind(const struct graph_activation *activation, double y)
+{
+	return activation->affine ? (double)activation->scale * y + (double)activation->shift : y;
+}
+
+static struct line line_behind(const struct graph_activation *activation, struct line line)
+{
+	if (activation->affine)
+		line.slope *= (double)activation->scale;
+	line.offset = behind(activation, line.offset);
+	return line;
+}
+
 static __le32 float_bits(double number)
 {
 	float single = (float)number;
@@ -234,25 +248,29 @@ static void fill_table(const struct graph_activation *activation, const struct s
 {
 	/* The device rounds low and the step to fp32; segments are those it will see. */
 	float low = (float)shape->low, inverse_step = STEEP;
+	struct line left = line_behind(activation, shape->left);
+	struct line right = line_behind(activation, shape->right);
 	double from, to;
 	int i;
 
 	memset(table, 0, sizeof(*table));
-	table->left_slope = float_bits(shape->left.slope);
-	table->left_offset = float_bits(shape->left.offset);
-	table->right_slope = float_bits(shape->right.slope);
-	table->right_offset = float_bits(shape->right.offset);
+	table->left_slope = float_bits(left.slope);
+	table->left_offset = float_bits(left.offset);
+	table->right_slope = float_bits(right.slope);
+	table->right_offset = float_bits(right.offset);
 	if (!shape->knee)
 		inverse_step = (float)(SEGMENTS / (shape->high - shape->low));
 	table->low = float_bits(low);
 	table->inverse_step = float_bits(inverse_step);
 	for (i = 0; i < SEGMENTS; i++) {
 		if (shape->knee) {
-			table->segment[i].base = float_bits(shape->at);
+			table->segment[i].base = float_bits(behind(activation, shape->at));
 			continue;
 		}
-		from = shape->function(activation, low + i / (double)inverse_step);
-		to = shape->function(activation, low + (i + 1) / (double)inverse_step);
+		from = behind(activation, shape->function(activation,
+							   low + i / (double)inverse_step));
+		to = behind(activation, shape->function(activation,
+							 low + (i + 1) / (double)inverse_step));
 		table->segment[i].base = float_bits(from);
 		table->segment[i].delta = float_bits(to - from);
 	}

@@ -162,7 +162,8 @@ void vector_activation(struct vector_program *program, const struct graph_activa
 {
 	int direct = direct_function(activation->kind);
 
-	if (by_table(activation->kind)) {
+	/* What follows the function (affine) is in the table with it. */
+	if (activation->affine || by_table(activation->kind)) {
 		program->table = *activation;
 		vector_step(program, NPU_VEC_TABLE, dst, src, VECTOR_TABLE, VECTOR_NONE, 0);
 		return;
