@@ -23,6 +23,9 @@
 #define JUMP_SELF	0x0000006f
 #define JUMP_BACK_4	0xffdff06f
 #define ECALL		0x00000073
+#define BREAK		0x00100073
+#define READ_NO_CSR	0x00002573	/* csrr a0, 0 */
+#define WRITE_READ_ONLY_CSR	0xf1451073	/* csrw mhartid, a0 */
 #define MRET		0x30200073
 #define WFI		0x10500073
 #define ENABLE		0x30046073	/* csrsi mstatus, 8 */
@@ -154,6 +157,24 @@ static void test_costs(void **state)
 	assert_int_equal(core->cycle, 17);
 	assert_int_equal(core->retired, 6);
 	free(machine);
+}
+
+/* What traps takes its time and does not count as completed. */
+static void test_trap_retires_nothing(void **state)
+{
+	static const uint32_t instructions[] = {
+		ILLEGAL, ECALL, BREAK, LOAD_ODD, READ_NO_CSR, WRITE_READ_ONLY_CSR,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(instructions) / sizeof(instructions[0]); i++) {
+		struct machine *machine = MACHINE_WITH(instructions[i]);
+
+		assert_int_equal(rv32_step(&machine->core), 1);
+		assert_int_equal(machine->core.pc, HANDLER);
+		assert_int_equal(machine->core.retired, 0);
+		free(machine);
+	}
 }
 
 static void test_bus_view(void **state)
@@ -355,12 +376,48 @@ static void test_changed_from_outside(void **state)
 	machine_write(machine, TCM + 3, (const uint8_t[]){ 0x10 }, 1);
 	rv32_run(core, 10);
 	assert_int_equal(core->x[A0], 5 + 257);
-	/* Ranges beyond TCM are cut. */
-	rv32_tcm_changed(core, NPU_FW_TCM_SIZE - 1, UINT32_MAX);
-	rv32_tcm_changed(core, NPU_FW_TCM_SIZE, 1);
-	rv32_tcm_changed(core, UINT32_MAX, UINT32_MAX);
-	rv32_tcm_changed(core, 0, 0);
 	free(machine);
+}
+
+/* Says whether a change of @size bytes from @offset on lets the core see new code at @at. */
+static bool sees_change(uint32_t at, uint32_t offset, uint32_t size)
+{
+	const uint32_t add_1 = ADD_1, add_2 = ADD_2;
+	struct machine *machine = machine_create();
+	struct rv32 *core = &machine->core;
+	uint32_t result;
+
+	machine_write(machine, TCM + at, &add_1, sizeof(add_1));
+	rv32_reset(core, TCM + at);
+	rv32_step(core);
+	memcpy(machine->tcm + at, &add_2, sizeof(add_2));
+	rv32_tcm_changed(core, offset, size);
+	core->pc = TCM + at;
+	rv32_step(core);
+	result = core->x[A0];
+	free(machine);
+	return result == 3;
+}
+
+static void test_limits_of_change(void **state)
+{
+	uint32_t last = NPU_FW_TCM_SIZE - 4;
+
+	(void)state;
+	/* Code that is alone in the second line of the range. */
+	assert_true(sees_change(64, 0, 128));
+	assert_true(sees_change(256, 192, 128));
+	/* Ranges beyond TCM are cut. */
+	assert_true(sees_change(last, last, 4));
+	assert_true(sees_change(last, last, NPU_FW_TCM_SIZE));
+	assert_true(sees_change(last, last, UINT32_MAX));
+	assert_true(sees_change(last, 1, UINT32_MAX));
+	/* Nothing is forgotten that did not change. */
+	assert_false(sees_change(last, NPU_FW_TCM_SIZE, UINT32_MAX));
+	assert_false(sees_change(last, UINT32_MAX, UINT32_MAX));
+	assert_false(sees_change(last, last, 0));
+	assert_false(sees_change(64, 68, 4));
+	assert_false(sees_change(64, 60, 4));
 }
 
 /* Any part of a longer piece of code, which has been decoded before, is replaced. */
@@ -594,6 +651,7 @@ int main(void)
 		cmocka_unit_test(test_reset_keeps_time),
 		cmocka_unit_test(test_run_until),
 		cmocka_unit_test(test_costs),
+		cmocka_unit_test(test_trap_retires_nothing),
 		cmocka_unit_test(test_bus_view),
 		cmocka_unit_test(test_interrupt_cost),
 		cmocka_unit_test(test_sleep),
@@ -603,6 +661,7 @@ int main(void)
 		cmocka_unit_test(test_trap_without_handler),
 		cmocka_unit_test(test_trap_after_handler),
 		cmocka_unit_test(test_changed_from_outside),
+		cmocka_unit_test(test_limits_of_change),
 		cmocka_unit_test(test_changed_ranges),
 		cmocka_unit_test(test_end_of_tcm),
 		cmocka_unit_test(test_changed_by_itself),
