@@ -27,6 +27,8 @@ static void irq(void *host, uint32_t vectors)
 		board->irq_count[i] += vectors >> i & 1;
 }
 
+const struct npu_model_host_ops board_host_ops = { .translate = translate, .irq = irq };
+
 static void write64(struct board *board, uint32_t low, uint64_t value)
 {
 	npu_model_register_write(board->model, low, (uint32_t)value);
@@ -35,7 +37,6 @@ static void write64(struct board *board, uint32_t low, uint64_t value)
 
 struct board *board_create(const char *config)
 {
-	static const struct npu_model_host_ops ops = { .translate = translate, .irq = irq };
 	struct board *board = calloc(1, sizeof(*board));
 	char error[256] = "";
 
@@ -46,7 +47,7 @@ struct board *board_create(const char *config)
 	board->free_table = BOARD_MEMORY_BASE + (1u << 20);
 	board->free_page = BOARD_MEMORY_BASE + (4u << 20);
 	board->va = BOARD_VA;
-	board->model = npu_model_create(config, &ops, board, error, sizeof(error));
+	board->model = npu_model_create(config, &board_host_ops, board, error, sizeof(error));
 	if (!board->model)
 		fail_msg("npu_model_create: %s", error);
 	write64(board, NPU_REG_CONTEXT_TABLE_LO, BOARD_CONTEXT_TABLE);

@@ -63,6 +63,9 @@ struct board {
 	uint32_t faults_read, events_read;
 };
 
+/* The board as the host of a model. */
+extern const struct npu_model_host_ops board_host_ops;
+
 struct board *board_create(const char *config);
 void board_destroy(struct board *board);
 
