@@ -69,25 +69,61 @@ static inline float scaled(float value, int32_t exponent)
 	return value * power_of_two(half) * power_of_two(exponent - half);
 }
 
-static inline float exp_of(float x)
+/*
+ * Each function is three: `inner` makes of x an operand that `core` computes without a condition,
+ * `outer` puts in what special operands give. In one piece, compilers read the tables only where
+ * the result needs it, and then find no vector form.
+ */
+#define FUNCTION(name, operand)								\
+	static void element_##name(float *restrict to, const float *a, const float *b,	\
+				   const float *c, uint32_t count)			\
+	{										\
+		uint32_t i;								\
+											\
+		(void)b;								\
+		(void)c;								\
+		for (i = 0; i < count; i++)						\
+			to[i] = name##_inner(operand);					\
+		for (i = 0; i < count; i++)						\
+			to[i] = name##_core(to[i]);					\
+		for (i = 0; i < count; i++)						\
+			to[i] = name##_outer(operand, to[i]);				\
+	}
+
+static inline float exp_inner(float x)
 {
 	float bounded = x == x ? x : 0.0f;
-	float steps, rest, square, sum, table;
-	int32_t whole;
 
 	bounded = bounded > -105.0f ? bounded : -105.0f;
-	bounded = bounded < 89.0f ? bounded : 89.0f;
-	steps = small_round(bounded * EXP_STEPS);
-	whole = (int32_t)steps + 64 * 256;
-	rest = (bounded - steps * EXP_STEP_HIGH) - steps * EXP_STEP_LOW;
-	square = rest * rest;
-	sum = rest + square * (0.5f + rest * ONE_SIXTH);
-	table = exp_table[whole & 63];
-	sum = scaled(table + table * sum, (int32_t)((uint32_t)whole >> 6) - 256);
-	return x == x ? sum : float_nan();
+	return bounded < 89.0f ? bounded : 89.0f;
 }
 
-/* A positive number as mantissa in 1..2 and exponent; subnormals times 2^24 first. */
+static inline float exp_core(float x)
+{
+	float steps = small_round(x * EXP_STEPS);
+	uint32_t whole = (uint32_t)((int32_t)steps + 64 * 256);
+	float rest = (x - steps * EXP_STEP_HIGH) - steps * EXP_STEP_LOW;
+	float square = rest * rest;
+	float sum = rest + square * (0.5f + rest * ONE_SIXTH);
+	float table = exp_table[whole & 63];
+
+	return scaled(table + table * sum, (int32_t)(whole >> 6) - 256);
+}
+
+static inline float exp_outer(float x, float y)
+{
+	return x == x ? y : float_nan();
+}
+
+FUNCTION(exp, a[i])
+
+#define expsum_inner	exp_inner
+#define expsum_core	exp_core
+#define expsum_outer	exp_outer
+
+FUNCTION(expsum, a[i] - b[i])
+
+/* A positive finite number as mantissa in 1..2 and exponent; subnormals times 2^24 first. */
 struct parts {
 	float mantissa;
 	int32_t exponent;
@@ -108,90 +144,113 @@ static inline struct parts parts_of(float magnitude)
 	return parts;
 }
 
-static inline float reciprocal_of(float x)
+static inline float reciprocal_inner(float x)
 {
 	float magnitude = __builtin_fabsf(x);
-	int finite = magnitude > 0.0f && magnitude < FP32_INFINITY;
-	struct parts parts = parts_of(finite ? magnitude : 1.0f);
+
+	return magnitude > 0.0f && magnitude < FP32_INFINITY ? magnitude : 1.0f;
+}
+
+static inline float reciprocal_core(float x)
+{
+	struct parts parts = parts_of(x);
 	float first = reciprocal_table[parts.index];
 	float error = 1.0f - parts.mantissa * first;
 	float square = error * error;
-	float result = first + first * ((error + square) + square * error);
 
-	result = scaled(result, -parts.exponent);
-	result = finite ? result : magnitude == 0.0f ? FP32_INFINITY : 0.0f;
-	return x == x ? __builtin_copysignf(result, x) : float_nan();
+	return scaled(first + first * ((error + square) + square * error), -parts.exponent);
 }
 
-static inline float rsqrt_of(float x)
+static inline float reciprocal_outer(float x, float y)
 {
-	int finite = x > 0.0f && x < FP32_INFINITY;
-	struct parts parts = parts_of(finite ? x : 1.0f);
+	y = x == 0.0f ? FP32_INFINITY : y;
+	y = __builtin_fabsf(x) == FP32_INFINITY ? 0.0f : y;
+	return x == x ? __builtin_copysignf(y, x) : float_nan();
+}
+
+FUNCTION(reciprocal, a[i])
+
+static inline float positive_inner(float x)
+{
+	return x > 0.0f && x < FP32_INFINITY ? x : 1.0f;
+}
+
+#define rsqrt_inner	positive_inner
+#define log_inner	positive_inner
+
+static inline float rsqrt_core(float x)
+{
+	struct parts parts = parts_of(x);
 	uint32_t odd = (uint32_t)parts.exponent & 1;
-	float first = rsqrt_table[parts.index + (odd ? 129 : 0)];
-	float mantissa = odd ? 2.0f * parts.mantissa : parts.mantissa;
+	float first = rsqrt_table[parts.index + 129 * odd];
+	float mantissa = parts.mantissa * (float)(int32_t)(1 + odd);
 	float error = 1.0f - (mantissa * first) * first;
-	float result, edge;
+	uint32_t half = (uint32_t)(parts.exponent - (int32_t)odd + 512) >> 1;
 
-	result = first + first * (error * (0.5f + error * (0.375f + error * 0.3125f)));
-	result *= power_of_two(-((parts.exponent - (int32_t)odd) / 2));
-	edge = x == 0.0f ? __builtin_copysignf(FP32_INFINITY, x) : float_nan();
-	edge = x == FP32_INFINITY ? 0.0f : edge;
-	return finite ? result : edge;
+	return (first + first * (error * (0.5f + error * (0.375f + error * 0.3125f)))) *
+	       power_of_two(256 - (int32_t)half);
 }
 
-static inline float log_of(float x)
+static inline float rsqrt_outer(float x, float y)
 {
-	int finite = x > 0.0f && x < FP32_INFINITY;
-	struct parts parts = parts_of(finite ? x : 1.0f);
-	int upper = parts.index >= 64;
-	float mantissa = upper ? 0.5f * parts.mantissa : parts.mantissa;
-	float exponent = (float)(parts.exponent + (upper ? 1 : 0));
+	y = x == FP32_INFINITY ? 0.0f : y;
+	y = x == 0.0f ? __builtin_copysignf(FP32_INFINITY, x) : y;
+	return x >= 0.0f ? y : float_nan();
+}
+
+FUNCTION(rsqrt, a[i])
+
+static inline float log_core(float x)
+{
+	struct parts parts = parts_of(x);
+	uint32_t upper = parts.index >= 64;
+	float mantissa = parts.mantissa * (upper ? 0.5f : 1.0f);
+	float exponent = (float)(parts.exponent + (int32_t)upper);
 	float z = (mantissa - log_center[parts.index]) * log_inverse[parts.index];
 	float square = z * z;
 	float sum = z + square * (-0.5f + z * (ONE_THIRD + z * -0.25f));
-	float result, edge;
 
-	result = (exponent * LOG_2_HIGH + log_table[parts.index]) + (sum + exponent * LOG_2_LOW);
-	edge = x == 0.0f ? -FP32_INFINITY : float_nan();
-	edge = x == FP32_INFINITY ? FP32_INFINITY : edge;
-	return finite ? result : edge;
+	return (exponent * LOG_2_HIGH + log_table[parts.index]) + (sum + exponent * LOG_2_LOW);
 }
+
+static inline float log_outer(float x, float y)
+{
+	y = x == FP32_INFINITY ? FP32_INFINITY : y;
+	y = x == 0.0f ? -FP32_INFINITY : y;
+	return x >= 0.0f ? y : float_nan();
+}
+
+FUNCTION(log, a[i])
 
 /* Odd functions that saturate: a Taylor step of third order from the nearest k/32. */
-static inline float odd_function(float x, float limit, const float *table, const float *slope,
-				 const float *second, const float *third)
-{
-	float magnitude = x == x ? __builtin_fabsf(x) : 0.0f;
-	float nearest, rest, step;
-	uint32_t k;
+#define ODD_FUNCTION(name, limit)							\
+	static inline float name##_inner(float x)					\
+	{										\
+		float magnitude = x == x ? __builtin_fabsf(x) : 0.0f;			\
+											\
+		return magnitude < (limit) ? magnitude : (limit);			\
+	}										\
+											\
+	static inline float name##_core(float x)					\
+	{										\
+		float nearest = small_round(x * 32.0f);					\
+		int32_t k = (int32_t)nearest;						\
+		float rest = x - nearest * 0x1p-5f;					\
+		float step = rest + rest * (rest * (name##_second[k] +			\
+						    rest * name##_third[k]));		\
+											\
+		return name##_table[k] + name##_slope[k] * step;			\
+	}										\
+											\
+	static inline float name##_outer(float x, float y)				\
+	{										\
+		return x == x ? __builtin_copysignf(y, x) : float_nan();		\
+	}										\
+											\
+	FUNCTION(name, a[i])
 
-	magnitude = magnitude < limit ? magnitude : limit;
-	nearest = small_round(magnitude * 32.0f);
-	k = (uint32_t)(int32_t)nearest;
-	rest = magnitude - nearest * 0x1p-5f;
-	step = rest + rest * (rest * (second[k] + rest * third[k]));
-	step = table[k] + slope[k] * step;
-	return x == x ? __builtin_copysignf(step, x) : float_nan();
-}
-
-static inline float tanh_of(float x)
-{
-	return odd_function(x, 10.0f, tanh_table, tanh_slope, tanh_second, tanh_third);
-}
-
-static inline float erf_of(float x)
-{
-	return odd_function(x, 4.0f, erf_table, erf_slope, erf_second, erf_third);
-}
-
-ELEMENT(element_exp, exp_of(a[i]))
-ELEMENT(element_reciprocal, reciprocal_of(a[i]))
-ELEMENT(element_rsqrt, rsqrt_of(a[i]))
-ELEMENT(element_tanh, tanh_of(a[i]))
-ELEMENT(element_erf, erf_of(a[i]))
-ELEMENT(element_expsum, exp_of(a[i] - b[i]))
-ELEMENT(element_log, log_of(a[i]))
+ODD_FUNCTION(tanh, 10.0f)
+ODD_FUNCTION(erf, 4.0f)
 
 static inline float line(float x, float slope, float offset)
 {
