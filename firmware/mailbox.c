@@ -31,8 +31,6 @@ static enum mailbox_state state;
 static struct npu_message message;
 /* What is being destroyed in MAILBOX_FINISHING. */
 static u32 target;
-/* The host rang; stays set while there is no time for its message. */
-static bool look;
 
 static void receive(void)
 {
@@ -214,13 +212,9 @@ static void report_error(void)
 
 void mailbox_run(bool rung)
 {
-	if (rung)
-		look = true;
-	if (state == MAILBOX_IDLE && look) {
-		look = false;
-		if (hw_read(NPU_REG_MAILBOX_TO_FW_SEND))
-			work();
-	}
+	/* What comes while another one is worked on is seen when the host takes the reply. */
+	if (rung && state == MAILBOX_IDLE && hw_read(NPU_REG_MAILBOX_TO_FW_SEND))
+		work();
 	if (state == MAILBOX_FINISHING)
 		finish();
 	if (state == MAILBOX_REPLYING && host_listens()) {

@@ -241,8 +241,7 @@ void queue_stopped(unsigned int queue)
 	error_of[queue] = (u8)error;
 	log_write(LOG_WARNING, "queue %u: stopped, context %u, error %u", queue,
 		  queues[queue].context, error);
-	if (!queues[queue].doomed)
-		set_add(unreported, queue);
+	set_add(unreported, queue);
 }
 
 bool queue_has_report(void)

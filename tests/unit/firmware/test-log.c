@@ -66,6 +66,9 @@ static void test_lines(void **state)
 	assert_int_equal(first, 0);
 	assert_int_equal(length, sizeof(expected) - 1);
 	assert_memory_equal(text, expected, length);
+	/* Numbers before the first byte are none. */
+	assert_int_equal(read_all(0u - 5, text, &first), length);
+	assert_int_equal(first, 0);
 	assert_int_equal(log_ring.header.magic, NPU_LOG_MAGIC);
 	assert_int_equal(log_ring.header.end, length);
 }

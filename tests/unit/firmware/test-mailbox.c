@@ -368,6 +368,69 @@ static void test_error_event(void **state)
 	assert_int_equal(mock->queue[40].attaches, 2);
 }
 
+/* What is destroyed before the host could be told of its error is not told of any more. */
+static void test_error_of_destroyed_queue(void **state)
+{
+	const struct mock_task bad = { .kind = MOCK_BAD };
+	const struct npu_message destroy = { .kind = NPU_MESSAGE_QUEUE_DESTROY, .sequence = 5,
+					     .argument = { 2 } };
+	struct npu_message message;
+
+	(void)state;
+	mock_context(mock, 0);
+	mock_queue(mock, 1, 0, 0);
+	mock_queue(mock, 2, 0, 0);
+	for (unsigned int queue = 1; queue <= 2; queue++) {
+		mock_push(mock, queue, bad);
+		mock_ring(mock, queue);
+		mock_settle(mock, 100000);
+	}
+	mock_post(mock, &destroy);
+	mock_settle(mock, 100000);
+	assert_true(mock_take(mock, &message));
+	assert_int_equal(message.kind, NPU_MESSAGE_ERROR_EVENT);
+	assert_int_equal(message.argument[0], 1);
+	mock_settle(mock, 100000);
+	assert_true(mock_take(mock, &message));
+	assert_int_equal(message.kind, NPU_MESSAGE_QUEUE_DESTROY);
+	assert_int_equal(message.status, NPU_ERROR_NONE);
+	mock_settle(mock, 100000);
+	assert_false(mock_take(mock, &message));
+}
+
+/* A message that comes while a destruction is still waiting for the hardware. */
+static void test_message_during_destroy(void **state)
+{
+	const struct npu_message destroy = { .kind = NPU_MESSAGE_CONTEXT_DESTROY, .sequence = 5,
+					     .argument = { 3 } };
+	const struct npu_message ping = { .kind = NPU_MESSAGE_PING, .sequence = 6 };
+	struct npu_message reply;
+
+	(void)state;
+	mock_context(mock, 3);
+	for (unsigned int delay = 0; delay < 1500; delay += 10) {
+		for (unsigned int queue = 0; queue < 3; queue++) {
+			mock_queue(mock, queue, 3, 0);
+			mock_push(mock, queue, long_task);
+			mock_ring(mock, queue);
+		}
+		mock_run(mock, 20000);
+		mock_post(mock, &destroy);
+		mock_run(mock, delay);
+		if (mock->mail_in)
+			mock_settle(mock, 100000);
+		mock_post(mock, &ping);
+		mock_settle(mock, 100000);
+		assert_true(mock_take(mock, &reply));
+		assert_int_equal(reply.sequence, 5);
+		mock_settle(mock, 100000);
+		assert_true(mock_take(mock, &reply));
+		assert_int_equal(reply.sequence, 6);
+		mock_settle(mock, 100000);
+		mock_context(mock, 3);
+	}
+}
+
 /* All queues fail while nobody listens; each is told of once. */
 static void test_many_error_events(void **state)
 {
@@ -413,6 +476,8 @@ int main(int count, char **arguments)
 		cmocka_unit_test_setup_teardown(test_destroy_running, boot, halt),
 		cmocka_unit_test_setup_teardown(test_destroy_context_running, boot, halt),
 		cmocka_unit_test_setup_teardown(test_error_event, boot, halt),
+		cmocka_unit_test_setup_teardown(test_error_of_destroyed_queue, boot, halt),
+		cmocka_unit_test_setup_teardown(test_message_during_destroy, boot, halt),
 		cmocka_unit_test_setup_teardown(test_many_error_events, boot, halt),
 	};
 

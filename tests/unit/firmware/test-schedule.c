@@ -225,6 +225,25 @@ static void test_idle_grant_is_revoked(void **state)
 	assert_true(mock->slot[1].granted - mock->slot[1].requested < 3 * GRANT_LIMIT);
 }
 
+/* Of an idle queue of high priority and a busy one of low, the idle one gives. */
+static void test_idle_goes_before_busy(void **state)
+{
+	(void)state;
+	create(0, 15);
+	create(1, 0);
+	create(2, 15);
+	submit(1, exec(2, 64, 1000000));
+	mock_run(mock, 5000);
+	submit(0, exec(2, 64, 1000));
+	mock_run(mock, 5000);
+	assert_int_equal(mock->queue[0].done, 1);
+	assert_int_equal(mock->slot[slot_of(0)].state, NPU_SLOT_STATE_EMPTY);
+	submit(2, exec(2, 64, 1000));
+	mock_run(mock, 5000);
+	assert_int_equal(mock->queue[2].done, 1);
+	assert_int_equal(mock->slot[slot_of(1)].written_grant, mock->slot[slot_of(1)].clusters);
+}
+
 static void test_running_task_is_not_robbed(void **state)
 {
 	uint64_t asked;
@@ -398,6 +417,91 @@ static void test_low_priority_is_not_starved(void **state)
 		    bound + 3 * (POLICY_SLICE + POLICY_TICK + 9) * MICROSECOND);
 }
 
+/* The same when it needs clusters, too, which the others never leave alone. */
+static void test_aged_queue_is_served(void **state)
+{
+	const uint64_t bound = 15 * POLICY_AGEING * MICROSECOND;
+	uint64_t asked;
+
+	(void)state;
+	for (unsigned int i = 0; i < 17; i++) {
+		create(i, i < 16 ? 15 : 0);
+		for (unsigned int j = 0; j < 40 && i < 16; j++)
+			mock_push(mock, i, exec(4, 64, 30 * MICROSECOND));
+		if (i < 16)
+			mock_ring(mock, i);
+	}
+	mock_run(mock, 50 * MICROSECOND);
+	submit(16, exec(1, 64, 1000));
+	asked = mock_now(mock);
+	mock_settle(mock, 100000000);
+	assert_int_equal(mock->queue[16].done, 1);
+	/* Everybody who is there when it has aged has one task before it, at most. */
+	assert_true(mock->queue[16].first_done - asked >= bound);
+	assert_true(mock->queue[16].first_done - asked <=
+		    bound + (16 * 30 + 2 * POLICY_TICK + 20) * MICROSECOND);
+	for (unsigned int i = 0; i < 16; i++)
+		assert_int_equal(mock->queue[i].done, 40);
+}
+
+/* Where tasks are long, the alarm has a change prepared when one ends. */
+static void test_alarm_is_early(void **state)
+{
+	const uint64_t task = 400 * MICROSECOND;
+	uint64_t asked;
+
+	(void)state;
+	for (unsigned int i = 0; i < 9; i++) {
+		create(i, 7);
+		for (unsigned int j = 0; j < 4; j++)
+			mock_push(mock, i, (struct mock_task){ .kind = MOCK_COPY, .cycles = task,
+							       .semaphore = ~0u });
+		mock_ring(mock, i);
+	}
+	mock_settle(mock, 100 * task);
+	for (unsigned int i = 0; i < 9; i++) {
+		assert_int_equal(mock->queue[i].done, 4);
+		assert_true(mock->queue[i].longest_wait < task + 20 * MICROSECOND);
+	}
+
+	/* As for slots, so for clusters: 15 levels have aged during the fourth task. */
+	create(10, 15);
+	create(11, 0);
+	for (unsigned int j = 0; j < 8; j++)
+		mock_push(mock, 10, exec(4, 64, task));
+	mock_ring(mock, 10);
+	mock_run(mock, 5 * MICROSECOND);
+	submit(11, exec(1, 64, 1000));
+	asked = mock_now(mock);
+	mock_settle(mock, 100 * task);
+	assert_true(mock->queue[11].first_done - asked < 4 * task + 20 * MICROSECOND);
+}
+
+/* For one queue that waits, one slot is emptied and not more, however long that takes. */
+static void test_one_slot_is_enough(void **state)
+{
+	unsigned int attaches = 0;
+
+	(void)state;
+	for (unsigned int i = 0; i < 9; i++)
+		create(i, i < 8 ? 0 : 15);
+	for (unsigned int i = 0; i < 8; i++) {
+		for (unsigned int j = 0; j < 20; j++)
+			mock_push(mock, i, (struct mock_task){ .kind = MOCK_COPY,
+							       .cycles = i ? 3000 : 15000,
+							       .semaphore = ~0u });
+		mock_ring(mock, i);
+	}
+	mock_run(mock, 2000);
+	submit(8, exec(1, 64, 1000));
+	mock_run(mock, 60 * MICROSECOND);
+	for (unsigned int i = 0; i < 9; i++)
+		attaches += mock->queue[i].attaches;
+	/* Each once, and the one that made room once more. */
+	assert_int_equal(attaches, 10);
+	mock_settle(mock, 10000000);
+}
+
 /* Queues that wait for a queue that has no slot give theirs up for it. */
 static void test_waiting_gives_up_slot(void **state)
 {
@@ -465,6 +569,41 @@ static void test_doorbell_meets_detach(void **state)
 	assert_true(moved > 100);
 }
 
+/*
+ * A queue is displaced, and rung again by the hardware, at every distance from another doorbell:
+ * also between two reads of the firmware.
+ */
+static void test_doorbell_meets_end(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 10; i++)
+		create(i, i < 8 ? 3 : 9);
+	for (uint64_t distance = 0; distance < 400; distance++) {
+		int leaving = -1;
+
+		for (unsigned int i = 0; i < 8; i++) {
+			for (unsigned int j = 0; j < 2; j++)
+				mock_push(mock, i, (struct mock_task){ .kind = MOCK_COPY,
+								       .cycles = 9000 + 500 * i,
+								       .semaphore = ~0u });
+			mock_ring(mock, i);
+		}
+		mock_run(mock, 5000);
+		submit(8, exec(1, 64, 50));
+		mock_run(mock, 2000);
+		for (int i = 0; i < 8; i++) {
+			if (mock->slot[i].detach)
+				leaving = i;
+		}
+		assert_true(leaving >= 0);
+		mock_run(mock, mock->slot[leaving].until - mock_now(mock) - distance);
+		submit(9, exec(1, 64, 50));
+		mock_settle(mock, 1000000);
+		for (unsigned int i = 0; i < 10; i++)
+			assert_int_equal(mock->queue[i].done, mock->queue[i].pushed);
+	}
+}
+
 static void test_one_queue_of_sixty_four(void **state)
 {
 	(void)state;
@@ -508,6 +647,7 @@ int main(int count, char **arguments)
 		cmocka_unit_test_setup_teardown(test_window_is_short, boot, halt),
 		cmocka_unit_test_setup_teardown(test_impossible_needs, boot, halt),
 		cmocka_unit_test_setup_teardown(test_idle_grant_is_revoked, boot, halt),
+		cmocka_unit_test_setup_teardown(test_idle_goes_before_busy, boot, halt),
 		cmocka_unit_test_setup_teardown(test_running_task_is_not_robbed, boot, halt),
 		cmocka_unit_test_setup_teardown(test_large_is_not_starved, boot, halt),
 		cmocka_unit_test_setup_teardown(test_grant_ages, boot, halt),
@@ -515,9 +655,13 @@ int main(int count, char **arguments)
 		cmocka_unit_test_setup_teardown(test_slices, boot, halt),
 		cmocka_unit_test_setup_teardown(test_slot_priority, boot, halt),
 		cmocka_unit_test_setup_teardown(test_low_priority_is_not_starved, boot, halt),
+		cmocka_unit_test_setup_teardown(test_aged_queue_is_served, boot, halt),
+		cmocka_unit_test_setup_teardown(test_alarm_is_early, boot, halt),
+		cmocka_unit_test_setup_teardown(test_one_slot_is_enough, boot, halt),
 		cmocka_unit_test_setup_teardown(test_waiting_gives_up_slot, boot, halt),
 		cmocka_unit_test_setup_teardown(test_chain_of_waits, boot_small, halt),
 		cmocka_unit_test_setup_teardown(test_doorbell_meets_detach, boot, halt),
+		cmocka_unit_test_setup_teardown(test_doorbell_meets_end, boot, halt),
 		cmocka_unit_test_setup_teardown(test_one_queue_of_sixty_four, boot, halt),
 		cmocka_unit_test(test_deterministic),
 	};
