@@ -113,7 +113,16 @@ static void vanish(unsigned int queue)
 	set_remove(ready, queue);
 	set_remove(unreported, queue);
 	queues[queue].state = QUEUE_ABSENT;
-	log_write(LOG_INFO, "queue %u: destroyed", queue, 0, 0);
+}
+
+static void destroy(unsigned int queue)
+{
+	if (queues[queue].state != QUEUE_IN_SLOT) {
+		vanish(queue);
+		return;
+	}
+	queues[queue].doomed = true;
+	slot_kill(queues[queue].slot);
 }
 
 enum npu_error queue_destroy(u32 queue)
@@ -122,12 +131,8 @@ enum npu_error queue_destroy(u32 queue)
 		return NPU_ERROR_BAD_ARGUMENT;
 	if (queues[queue].state == QUEUE_ABSENT)
 		return NPU_ERROR_NOT_FOUND;
-	if (queues[queue].state == QUEUE_IN_SLOT) {
-		queues[queue].doomed = true;
-		slot_kill(queues[queue].slot);
-		return NPU_ERROR_NONE;
-	}
-	vanish(queue);
+	destroy(queue);
+	log_write(LOG_INFO, "queue %u: destroyed", queue, 0, 0);
 	return NPU_ERROR_NONE;
 }
 
@@ -135,7 +140,7 @@ void queue_destroy_all(u32 context)
 {
 	for (unsigned int queue = 0; queue < hw.queues; queue++) {
 		if (queues[queue].state != QUEUE_ABSENT && queues[queue].context == context)
-			queue_destroy(queue);
+			destroy(queue);
 	}
 }
 

@@ -122,6 +122,7 @@ static uint32_t read_register(struct mock *mock, uint32_t offset)
 	case NPU_REG_MAILBOX_TO_HOST_SEND:
 		return mock->mail_out;
 	case NPU_REG_CORE_IRQ_PENDING:
+		mock->turn_began = mock_now(mock);
 		return mock->pending;
 	case NPU_REG_CORE_TIME_LO:
 		mock->time_high = (uint32_t)(mock_now(mock) >> 32);
@@ -178,6 +179,8 @@ static void write_register(struct mock *mock, uint32_t offset, uint32_t value)
 	switch (offset) {
 	case NPU_REG_FW_ALIVE:
 		mock->alive = value;
+		if (mock_now(mock) - mock->turn_began > mock->longest_turn)
+			mock->longest_turn = mock_now(mock) - mock->turn_began;
 		break;
 	case NPU_REG_FW_STATE:
 		mock->state = value;

@@ -112,6 +112,7 @@ struct mock_config {
 /**
  * struct mock - a device
  * @panic:	what was written to NPU_REG_CORE_PANIC
+ * @longest_turn: from a look at the causes of an interrupt to the end of the work on them, cycles
  */
 struct mock {
 	struct rv32 *core;
@@ -126,6 +127,8 @@ struct mock {
 	uint32_t irq;
 	uint32_t state;
 	uint32_t alive;
+	uint64_t turn_began;
+	uint64_t longest_turn;
 	uint32_t log;
 	uint32_t panic;
 	bool mail_in;

@@ -63,6 +63,22 @@ static void test_ready(void **state)
 	mock_destroy(mock);
 }
 
+static void test_ping_cost(void **state)
+{
+	const struct npu_message message = { .kind = NPU_MESSAGE_PING };
+	struct mock *mock = mock_create(&mock_large, image_path);
+	uint64_t began = mock_now(mock);
+
+	(void)state;
+	mock_post(mock, &message);
+	while (!mock->mail_out && mock_now(mock) < began + 5000)
+		mock_run(mock, 1);
+	print_message("    ping: reply after %llu cycles\n",
+		      (unsigned long long)(mock_now(mock) - began));
+	assert_true(mock_now(mock) - began < 1100);
+	mock_destroy(mock);
+}
+
 static void test_log_ring(void **state)
 {
 	struct mock *mock = mock_create(&mock_small, image_path);
@@ -255,6 +271,7 @@ int main(int count, char **arguments)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ready),
+		cmocka_unit_test(test_ping_cost),
 		cmocka_unit_test(test_log_ring),
 		cmocka_unit_test(test_illegal_instruction),
 		cmocka_unit_test(test_guard),
