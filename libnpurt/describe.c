@@ -111,26 +111,37 @@ static const char *access_name(uint32_t access)
 	return access < sizeof(names) / sizeof(names[0]) ? names[access] : "reaching for";
 }
 
-/* Whose memory an address is nearest to: of the task's own bindings. */
+/* Says whose memory an address is in, or just behind. */
+static bool add_if_near(struct text *text, const struct npurt_buffer *buffer, uint64_t address,
+			const char *owner, const char *name)
+{
+	uint64_t end;
+
+	if (!buffer)
+		return false;
+	end = buffer->va + buffer->memory.bytes;
+	if (address < buffer->va || address >= end + NPURT_PAGE)
+		return false;
+	add(text, " (%s %s%s%s%s)", address < end ? "in" : "just behind", owner, name ? " '" : "",
+	    name ? name : "", name ? "'" : "");
+	return true;
+}
+
 static void add_neighbour(struct text *text, const struct npurt_future *task, uint64_t address)
 {
 	const struct npurt_image *image = &task->model->image;
 	uint32_t i;
 
 	for (i = 0; i < task->use_count; i++) {
-		const struct npurt_buffer *buffer = task->uses[i].buffer;
-		uint64_t end = buffer->va + buffer->memory.bytes;
-
-		if (address >= buffer->va && address < end)
-			add(text, " (in the buffer of %s '%s')",
-			    i < image->inputs ? "input" : "output", image->tensors[i].name);
-		else if (address >= end && address - end < NPURT_PAGE)
-			add(text, " (just behind the buffer of %s '%s')",
-			    i < image->inputs ? "input" : "output", image->tensors[i].name);
-		else
-			continue;
-		return;
+		if (add_if_near(text, task->uses[i].buffer, address,
+				i < image->inputs ? "the buffer of input" : "the buffer of output",
+				image->tensors[i].name))
+			return;
 	}
+	if (add_if_near(text, task->model->text, address, "the model's program", NULL) ||
+	    add_if_near(text, task->model->rodata, address, "the model's weights", NULL))
+		return;
+	add_if_near(text, task->model->bss, address, "the model's scratch memory", NULL);
 }
 
 /* Where in the program, in the compiler's words. */

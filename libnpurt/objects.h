@@ -4,9 +4,9 @@
  *
  * Two counts keep them alive. Handles are what the application holds: a context lives as long as
  * it, or any buffer, model or future made in it, is in the application's hands; a device as long
- * as it or any of its contexts. References keep the memory of buffers, models and futures: one for
- * the application, one for each task in flight. So a task in flight never keeps a context alive that
- * nobody can reach any more; it is killed instead.
+ * as it or any of its contexts. References keep the memory of buffers, models and futures: one
+ * for the application, one for each task in flight. So a task in flight never keeps a context
+ * alive that nobody can reach any more; it is killed instead.
  *
  * Locks, outer first: admission_lock, retire_lock, va_lock, the back end's.
  */

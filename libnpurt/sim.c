@@ -152,13 +152,13 @@ static const char *boot_refusal(uint32_t status)
 	return reasons[status];
 }
 
-/* Waits until a register is not @while_value any more. */
+/* Waits until a register is not @while_value any more, or the control core has stopped. */
 static uint32_t poll_register(struct sim *sim, uint32_t offset, uint32_t while_value)
 {
 	int64_t deadline = sim_now() + BOOT_SECONDS * 1000000000ll;
 	uint32_t value = sim_read(sim, offset);
 
-	while (value == while_value && sim_now() < deadline) {
+	while (value == while_value && sim_now() < deadline && !sim_is_dead(sim)) {
 		usleep(POLL_US);
 		value = sim_read(sim, offset);
 	}
@@ -181,8 +181,9 @@ static int start_firmware(struct sim *sim, const char *origin, uint64_t dma, siz
 	state = poll_register(sim, NPU_REG_FW_STATE, NPU_FW_STATE_RESET);
 	if (state != NPU_FW_STATE_READY)
 		return npurt_fail(-EIO, "sim: the firmware (%s) %s", origin,
-				  state == NPU_FW_STATE_PANIC ? "died while starting" :
-								"did not become ready within 30 s");
+				  state == NPU_FW_STATE_PANIC || sim_is_dead(sim) ?
+					  "died while starting" :
+					  "did not become ready within 30 s");
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -301,8 +302,8 @@ static void test_stray_write(void **state)
 
 static void test_write_protected(void **state)
 {
-	static const char *const words[] = { "does not allow it", "writing address", "layer 'shift",
-					     NULL };
+	static const char *const words[] = { "does not allow it", "writing address",
+					     "in the model's weights", "layer 'shift", NULL };
 
 	(void)state;
 	run_bad(TINY_WRITES_WEIGHTS, 0, -EFAULT, words);
@@ -412,6 +413,93 @@ static void test_full_block(void **state)
 	ok(npurt_future_wait(future, NPURT_FOREVER));
 	npurt_future_release(future);
 	empty_queue(&rig, futures);
+}
+
+/* ------------------------------------------------------------------ loading */
+
+static void test_load(void **state)
+{
+	struct npurt_model_info info = { .size = sizeof(info) };
+	struct npurt_layer_info layer = { .size = sizeof(layer) };
+	struct npurt_tensor_info tensor = { .size = sizeof(tensor) };
+	struct tiny_options tiny = { .target = "lowpower-v3" };
+	char path[] = "/tmp/npurt-model-XXXXXX", fifo[64];
+	struct npurt_model *model = NULL;
+	int fd = mkstemp(path);
+	struct tiny_model file;
+	struct rig rig;
+
+	(void)state;
+	assert_true(fd >= 0);
+	rig_make(&rig, NULL, NULL);
+	tiny_model_make(&file, &tiny);
+	assert_int_equal(write(fd, file.bytes, file.size), (ssize_t)file.size);
+	assert_int_equal(npurt_model_load(rig.context, path, &model), -ENOTSUP);
+	assert_says(path);
+	assert_says("compiled for lowpower-v3, the device is npu-v3");
+	tiny_model_free(&file);
+	tiny.target = NULL;
+	tiny_model_make(&file, &tiny);
+	assert_int_equal(pwrite(fd, file.bytes, file.size, 0), (ssize_t)file.size);
+	ok(npurt_model_load(rig.context, path, &model));
+	npurt_model_unload(model);
+	assert_int_equal(lseek(fd, 17, SEEK_SET), 17);
+	ok(npurt_model_load_fd(rig.context, fd, &model));
+	assert_int_equal(lseek(fd, 0, SEEK_CUR), 17);
+	ok(npurt_model_get_info(model, &info));
+	assert_string_equal(info.name, "tiny");
+	assert_string_equal(info.target, "npu-v3");
+	assert_int_equal(info.inputs, 1);
+	assert_int_equal(info.outputs, 1);
+	assert_int_equal(info.layers, 2);
+	assert_int_equal(info.predicted_cycles, 23);
+	assert_int_equal(info.weight_bytes, 128);
+	ok(npurt_model_get_layer(model, 1, &layer));
+	assert_string_equal(layer.name, "shift");
+	assert_int_equal(npurt_model_get_layer(model, 2, &layer), -ENOENT);
+	ok(npurt_model_get_output(model, 0, &tensor));
+	assert_string_equal(tensor.name, "y");
+	assert_int_equal(tensor.host_bytes, 256);
+	assert_int_equal(npurt_model_get_output(model, 1, &tensor), -ENOENT);
+	assert_int_equal(npurt_model_get_input(model, 1, &tensor), -ENOENT);
+	npurt_model_unload(model);
+	close(fd);
+	unlink(path);
+	assert_int_equal(npurt_model_load(rig.context, path, &model), -ENOENT);
+	assert_int_equal(npurt_model_load(rig.context, "/tmp", &model), -EINVAL);
+	/* Nobody writes into it: opening must not wait for somebody. */
+	snprintf(fifo, sizeof(fifo), "%s.fifo", path);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	assert_int_equal(npurt_model_load(rig.context, fifo, &model), -EINVAL);
+	assert_says("not a regular file");
+	unlink(fifo);
+	assert_int_equal(npurt_model_load_memory(rig.context, "", 0, &model), -ENOEXEC);
+	tiny_model_free(&file);
+	rig_free(&rig);
+}
+
+/* Weights and scratch of more than a large page, with both sizes of leaves. */
+static void test_large_leaves(void **state)
+{
+	struct npurt_context_options options = { .size = sizeof(options) };
+	struct npurt_buffer *large;
+	struct rig rig;
+	int i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		options.flags = i ? NPURT_CONTEXT_PAGES_4K : 0;
+		rig_make(&rig, &options, NULL);
+		ok(npurt_buffer_alloc(rig.context, (4 << 20) + 4096, 0, &large));
+		assert_int_equal(npurt_buffer_address(large) % (2 << 20), 0);
+		rig.bindings[1] = (struct npurt_binding){ large, 4 << 20 };
+		rig_fill(&rig, rig.x, large, 4);
+		ok(npurt_run(rig.model, rig.bindings, 2, NULL));
+		memmove(npurt_buffer_map(large), (char *)npurt_buffer_map(large) + (4 << 20), 128);
+		rig_check(&rig, large, 4);
+		npurt_buffer_free(large);
+		rig_free(&rig);
+	}
 }
 
 /* ---------------------------------------------------------------- lifetimes */
@@ -614,6 +702,8 @@ int main(void)
 		cmocka_unit_test(test_full_try),
 		cmocka_unit_test(test_full_timeout),
 		cmocka_unit_test(test_full_block),
+		cmocka_unit_test(test_load),
+		cmocka_unit_test(test_large_leaves),
 		cmocka_unit_test(test_release_in_any_order),
 		cmocka_unit_test(test_destroyed_while_running),
 		cmocka_unit_test(test_nothing_leaks),
