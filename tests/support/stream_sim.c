@@ -44,6 +44,8 @@ struct sim {
 	struct cluster cluster[NPU_PROGRAM_CLUSTERS_MAX];
 	unsigned int clusters;
 	uint8_t shared[NPU_TOKEN_SHARED_COUNT];
+	uint8_t *global;
+	uint32_t window_bytes;
 	uint64_t random;
 	bool eager;
 	char *error;
@@ -112,8 +114,13 @@ static int side_base(struct sim *sim, unsigned int number, const struct npu_tens
 		*base = sim->cluster[number].memory.local;
 		return 0;
 	}
-	if (tensor->space != NPU_SPACE_DRAM)
-		return fail(sim, number, pc, "global SRAM is not simulated", 0);
+	if (tensor->space == NPU_SPACE_GLOBAL) {
+		*base = sim->global;
+		if (tensor->offset + tensor->low < 0 ||
+		    tensor->offset + tensor->high > (int64_t)sim->window_bytes)
+			return fail(sim, number, pc, "outside the window", tensor->offset);
+		return 0;
+	}
 	memory = &sim->arguments[tensor->argument];
 	if (tensor->offset + tensor->low < 0 ||
 	    tensor->offset + tensor->high > (int64_t)memory->size)
@@ -370,6 +377,13 @@ static int load_program(struct sim *sim)
 	    header.clusters > sim->config->clusters ||
 	    le32toh(header.local_bytes) > sim->config->local_bytes)
 		return fail(sim, 0, 0, "bad program header", header.clusters);
+	sim->window_bytes = le32toh(header.global_bytes);
+	if (sim->window_bytes > sim->config->global_bytes)
+		return fail(sim, 0, 0, "window larger than global SRAM", sim->window_bytes);
+	sim->global = malloc(sim->window_bytes + 1);
+	if (!sim->global)
+		return fail(sim, 0, 0, "no memory", 0);
+	memset(sim->global, 0xff, sim->window_bytes);
 	for (i = 0; i < header.clusters; i++) {
 		sim->cluster[i].pc = le32toh(header.entry[i]);
 		if (npu_cluster_memory_init(&sim->cluster[i].memory, sim->config))
@@ -412,6 +426,7 @@ int stream_sim_run(const struct npu_config *config, const uint8_t *program, size
 		*instructions = sim->executed;
 	for (i = 0; i < sim->clusters; i++)
 		npu_cluster_memory_release(&sim->cluster[i].memory);
+	free(sim->global);
 	free(sim);
 	return result;
 }

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "emit/stream.h"
 #include "layout/view.h"
 #include "random.h"
 
@@ -200,7 +201,7 @@ static void live_values_do_not_overlap(void **state)
 		int64_t dims[4] = { 1, 3, 4, 5 };
 		int last[NODES + 1] = { 0 };
 		struct diag diag;
-		uint64_t bytes;
+		struct layout_memory memory = { .global_limit = round & 1 ? 1500 : 0 };
 		int i, j;
 
 		diag_init(&diag);
@@ -225,21 +226,27 @@ static void live_values_do_not_overlap(void **state)
 		values[NODES]->is_output = true;
 		graph->outputs = &values[NODES];
 		graph->output_count = 1;
-		assert_int_equal(layout_plan(graph, NPU_DTYPE_FP16, LAYOUT_AUTO, &bytes, &diag), 0);
+		assert_int_equal(layout_plan(graph, NPU_DTYPE_FP16, LAYOUT_AUTO, &memory, &diag), 0);
 		for (i = 1; i < NODES; i++) {
 			const struct placement *a = placement_of(values[i]);
 
-			assert_int_equal(a->argument, NPU_ARG_SCRATCH);
-			assert_true(a->offset + count_of(a) * 2 <= (int64_t)bytes);
+			bool global = a->argument == STREAM_ARGUMENT_GLOBAL;
+
+			assert_true(global || a->argument == NPU_ARG_SCRATCH);
+			assert_true(a->offset + count_of(a) * 2 <=
+				    (int64_t)(global ? memory.global_bytes : memory.scratch_bytes));
 			for (j = i + 1; j < NODES && j <= last[i]; j++) {
 				const struct placement *b = placement_of(values[j]);
 
-				assert_true(a->offset + count_of(a) * 2 <= b->offset ||
+				assert_true(a->argument != b->argument ||
+					    a->offset + count_of(a) * 2 <= b->offset ||
 					    b->offset + count_of(b) * 2 <= a->offset);
 			}
 		}
 		/* And dead ones do share: the plan is smaller than everything side by side. */
-		assert_true(bytes < NODES * 64 * 2);
+		assert_true(memory.scratch_bytes + memory.global_bytes < NODES * 64 * 2);
+		assert_true(memory.global_bytes <= memory.global_limit);
+		assert_int_equal(memory.global_bytes != 0, round & 1);
 		diag_free(&diag);
 		arena_free(&arena);
 	}

@@ -134,6 +134,7 @@ int compile_graph(struct graph *graph, const struct options *options, FILE *log,
 		  struct program *program, struct compile_report *report, struct diag *diag)
 {
 	struct backend backend = { .program = program };
+	struct layout_memory memory = { .global_limit = options->config.global_bytes };
 	int result = -1;
 
 	memset(program, 0, sizeof(*program));
@@ -141,9 +142,13 @@ int compile_graph(struct graph *graph, const struct options *options, FILE *log,
 	if (scan_refuse(graph, diag))
 		return -1;
 	roofline(graph, &options->config, report);
-	if (layout_plan(graph, NPU_DTYPE_FP16, options->layout, &report->scratch_bytes, diag))
+	/* Load, compute and store in turn means by way of DRAM. */
+	if (options->pipeline_stages == 1)
+		memory.global_limit = 0;
+	if (layout_plan(graph, NPU_DTYPE_FP16, options->layout, &memory, diag))
 		return -1;
-	program->scratch_bytes = report->scratch_bytes;
+	report->scratch_bytes = program->scratch_bytes = memory.scratch_bytes;
+	report->global_bytes = program->global_bytes = (uint32_t)memory.global_bytes;
 	if (backend_init(&backend, graph, options, log, diag))
 		goto out;
 	if (lower_layers(&backend, report))

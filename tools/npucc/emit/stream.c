@@ -90,6 +90,8 @@ static struct npu_td td_tensor(enum npu_space space, unsigned int argument, int6
 struct npu_td td_dram(unsigned int argument, int64_t offset, enum npu_dtype dtype,
 		      const uint32_t dims[4], const int64_t strides[4])
 {
+	if (argument == STREAM_ARGUMENT_GLOBAL)
+		return td_tensor(NPU_SPACE_GLOBAL, 0, offset, dtype, dims, strides);
 	return td_tensor(NPU_SPACE_DRAM, argument, offset, dtype, dims, strides);
 }
 

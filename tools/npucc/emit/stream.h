@@ -34,6 +34,12 @@ const void *stream_bytes(const struct stream *stream, size_t *size);
 
 /* ------------------------------------------------------------------ operands */
 /*
+ * Where a placement may say its memory is besides the argument registers: the task's
+ * window of global SRAM. td_dram() with this argument is td_global().
+ */
+#define STREAM_ARGUMENT_GLOBAL	NPU_ARG_COUNT
+
+/*
  * td_dram, td_local, td_global - a tensor descriptor with dims and strides (bytes),
  * outermost first; all four dims are given, unused outer ones are 1.
  */

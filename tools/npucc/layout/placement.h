@@ -15,8 +15,8 @@
 #include "npu/npu_isa.h"
 
 struct placement {
-	uint32_t argument;	/* NPU_ARG_* */
-	int64_t offset;		/* bytes from the argument's base */
+	uint32_t argument;	/* NPU_ARG_*, or STREAM_ARGUMENT_GLOBAL (emit/stream.h) */
+	int64_t offset;		/* bytes from the argument's base, or in the window */
 	enum npu_dtype dtype;
 	uint32_t rank;
 	int64_t dims[GRAPH_MAX_RANK];
@@ -30,16 +30,23 @@ enum layout_preference {
 	LAYOUT_NCHW,		/* never */
 };
 
+/* Memory for values between nodes. */
+struct layout_memory {
+	uint64_t global_limit;		/* in: bytes of global SRAM values may live in */
+	uint64_t global_bytes;		/* out: of these, used */
+	uint64_t scratch_bytes;		/* out: of .bss */
+};
+
 /*
  * layout_plan - give every value of @graph a placement (value->user): graph inputs and
  * outputs dense in ONNX order in their own arguments, constants in .rodata (by the
- * lowering that uses them: they get none here), intermediate values in .bss with lifetimes
- * packed (memory of values that are no longer read is reused). 4-D values around
- * convolutions and pools are channels-last inside .bss.
- * Sets *@scratch_bytes. Returns 0, or -1 with a sentence.
+ * lowering that uses them: they get none here), intermediate values in global SRAM where there
+ * is room, else in .bss, with lifetimes packed (memory of values that are no longer read is
+ * reused). 4-D values around convolutions and pools are channels-last there.
+ * Returns 0, or -1 with a sentence.
  */
 int layout_plan(struct graph *graph, enum npu_dtype float_type, enum layout_preference preference,
-		uint64_t *scratch_bytes, struct diag *diag);
+		struct layout_memory *memory, struct diag *diag);
 
 /* layout_dtype - how the device holds elements of @dtype; floats become @float_type. */
 enum npu_dtype layout_dtype(enum graph_dtype dtype, enum npu_dtype float_type);

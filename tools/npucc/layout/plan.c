@@ -3,24 +3,28 @@
  * The memory plan: a placement for every value.
  *
  * Values that take memory of their own get a storage; views join their source's.
- * Storages in .bss are packed so that those alive at the same time never overlap.
+ * Storages are packed so that those alive at the same time never overlap: first into global
+ * SRAM, those first that are read most for the time they stay; the rest into .bss.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../emit/stream.h"
 #include "placement.h"
 #include "view.h"
 
 #define STORAGE_ALIGN	64
-#define SCRATCH_MAX	((int64_t)1 << 38)	/* well inside a descriptor's address */
+#define SCRATCH_MAX	((uint64_t)1 << 38)	/* well inside a descriptor's address */
 #define IO_MAX		(NPU_ARG_PROFILE - NPU_ARG_FIRST_IO)
 
 struct storage {
 	uint32_t argument;
 	int64_t bytes, offset;
 	uint32_t birth, death;		/* positions of nodes, both included */
+	uint32_t reads;
 	uint32_t index;
+	bool placed;
 };
 
 struct value_layout {
@@ -36,8 +40,9 @@ struct plan {
 	uint32_t *position;		/* of nodes, by id */
 	uint32_t *class;		/* union-find over values, by id */
 	bool *channels_last;		/* by class */
-	struct storage **storages;	/* those of .bss */
+	struct storage **storages;	/* those of values between nodes */
 	uint32_t storage_count;
+	struct storage **neighbours;	/* scratch of the packing */
 };
 
 /* ------------------------------------------------------------------ channels last */
@@ -306,8 +311,24 @@ static void extend_lifetimes(struct plan *plan)
 
 			if (position > layout->storage->death)
 				layout->storage->death = position;
+			layout->storage->reads++;
 		}
 	}
+}
+
+/* Traffic a byte saves for each layer it occupies global SRAM, then size, then age. */
+static int compare_worth(const void *left, const void *right)
+{
+	const struct storage *a = *(struct storage *const *)left;
+	const struct storage *b = *(struct storage *const *)right;
+	uint64_t worth_a = (a->reads + 1ull) * (b->death - b->birth + 1ull);
+	uint64_t worth_b = (b->reads + 1ull) * (a->death - a->birth + 1ull);
+
+	if (worth_a != worth_b)
+		return worth_a > worth_b ? -1 : 1;
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	return a->index < b->index ? -1 : 1;
 }
 
 static int compare_size(const void *left, const void *right)
@@ -330,46 +351,69 @@ static int compare_offset(const void *left, const void *right)
 	return a->index < b->index ? -1 : 1;
 }
 
-/* Largest first, each at the lowest place free during its whole life. */
-static int pack_storages(struct plan *plan, uint64_t *scratch_bytes)
+/* The lowest offset in @argument's memory that is free during all of @storage's life. */
+static int64_t free_offset(struct plan *plan, const struct storage *storage, uint32_t argument)
 {
-	struct storage **alive;
-	int64_t end = 0;
-	uint32_t i, j, count;
+	uint32_t i, count = 0;
+	int64_t offset = 0;
 
-	alive = calloc(plan->storage_count ? plan->storage_count : 1, sizeof(*alive));
-	if (!alive)
-		return out_of_memory(plan);
-	qsort(plan->storages, plan->storage_count, sizeof(*plan->storages), compare_size);
+	for (i = 0; i < plan->storage_count; i++) {
+		struct storage *other = plan->storages[i];
+
+		if (other->placed && other->argument == argument &&
+		    other->birth <= storage->death && storage->birth <= other->death)
+			plan->neighbours[count++] = other;
+	}
+	qsort(plan->neighbours, count, sizeof(*plan->neighbours), compare_offset);
+	for (i = 0; i < count; i++) {
+		struct storage *other = plan->neighbours[i];
+
+		if (other->offset >= offset + storage->bytes)
+			break;
+		if (other->offset + other->bytes > offset)
+			offset = other->offset + other->bytes;
+	}
+	return offset;
+}
+
+static void place_storages(struct plan *plan, uint32_t argument, uint64_t limit, uint64_t *used)
+{
+	uint32_t i;
+
 	for (i = 0; i < plan->storage_count; i++) {
 		struct storage *storage = plan->storages[i];
-		int64_t bytes = (storage->bytes + STORAGE_ALIGN - 1) & ~(int64_t)(STORAGE_ALIGN - 1);
-		int64_t offset = 0;
+		int64_t offset;
 
-		for (j = 0, count = 0; j < i; j++)
-			if (plan->storages[j]->birth <= storage->death &&
-			    storage->birth <= plan->storages[j]->death)
-				alive[count++] = plan->storages[j];
-		qsort(alive, count, sizeof(*alive), compare_offset);
-		for (j = 0; j < count; j++) {
-			if (alive[j]->offset >= offset + bytes)
-				break;
-			if (alive[j]->offset + alive[j]->bytes > offset)
-				offset = alive[j]->offset + alive[j]->bytes;
-		}
-		storage->bytes = bytes;
+		if (storage->placed || (uint64_t)storage->bytes > limit)
+			continue;
+		offset = free_offset(plan, storage, argument);
+		if ((uint64_t)(offset + storage->bytes) > limit)
+			continue;
+		storage->argument = argument;
 		storage->offset = offset;
-		if (offset + bytes > end)
-			end = offset + bytes;
-		if (end > SCRATCH_MAX)
-			break;
+		storage->placed = true;
+		if ((uint64_t)(offset + storage->bytes) > *used)
+			*used = (uint64_t)(offset + storage->bytes);
 	}
-	free(alive);
-	*scratch_bytes = (uint64_t)end;
-	if (end > SCRATCH_MAX)
-		return diag_error(plan->diag,
-				  "intermediate values need more than %" PRId64 " bytes; give smaller shapes with --shape",
-				  SCRATCH_MAX);
+}
+
+static int pack_storages(struct plan *plan, struct layout_memory *memory)
+{
+	uint32_t i;
+
+	for (i = 0; i < plan->storage_count; i++)
+		plan->storages[i]->bytes = (plan->storages[i]->bytes + STORAGE_ALIGN - 1) &
+			~(int64_t)(STORAGE_ALIGN - 1);
+	memory->global_bytes = memory->scratch_bytes = 0;
+	qsort(plan->storages, plan->storage_count, sizeof(*plan->storages), compare_worth);
+	place_storages(plan, STREAM_ARGUMENT_GLOBAL, memory->global_limit, &memory->global_bytes);
+	qsort(plan->storages, plan->storage_count, sizeof(*plan->storages), compare_size);
+	place_storages(plan, NPU_ARG_SCRATCH, SCRATCH_MAX, &memory->scratch_bytes);
+	for (i = 0; i < plan->storage_count; i++)
+		if (!plan->storages[i]->placed)
+			return diag_error(plan->diag,
+					  "intermediate values need more than %" PRIu64 " bytes; give smaller shapes with --shape",
+					  SCRATCH_MAX);
 	return 0;
 }
 
@@ -398,7 +442,9 @@ static int plan_init(struct plan *plan)
 	plan->channels_last = arena_alloc_array(graph->arena, graph->value_count + 1ull, sizeof(bool));
 	plan->storages = arena_alloc_array(graph->arena, graph->value_count + 1ull,
 					   sizeof(*plan->storages));
-	if (!plan->position || !plan->class || !plan->channels_last || !plan->storages)
+	plan->neighbours = arena_alloc_array(graph->arena, graph->value_count + 1ull,
+					     sizeof(*plan->neighbours));
+	if (!plan->neighbours || !plan->position || !plan->class || !plan->channels_last || !plan->storages)
 		return out_of_memory(plan);
 	for (i = 0; i < graph->value_count; i++) {
 		graph->values[i]->user = NULL;
@@ -412,7 +458,7 @@ static int plan_init(struct plan *plan)
 }
 
 int layout_plan(struct graph *graph, enum npu_dtype float_type, enum layout_preference preference,
-		uint64_t *scratch_bytes, struct diag *diag)
+		struct layout_memory *memory, struct diag *diag)
 {
 	struct plan plan = {
 		.graph = graph, .float_type = float_type, .preference = preference, .diag = diag,
@@ -425,7 +471,7 @@ int layout_plan(struct graph *graph, enum npu_dtype float_type, enum layout_pref
 	if (plan_init(&plan) || place_all(&plan))
 		return -1;
 	extend_lifetimes(&plan);
-	if (pack_storages(&plan, scratch_bytes))
+	if (pack_storages(&plan, memory))
 		return -1;
 	finish_placements(&plan);
 	return 0;
