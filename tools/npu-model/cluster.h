@@ -196,9 +196,8 @@ bool npu_tokens_release(struct npu_model *model, struct npu_cluster *cluster,
 uint64_t npu_dma_prepare(struct npu_model *model, struct npu_cluster *cluster, struct npu_job *job,
 			 struct npu_flow *flow);
 
-/** npu_dma_check() - bounds of the window and clusters of a multicast; false with *@fault */
-bool npu_dma_check(const struct npu_task *task, const struct npu_operation *operation,
-		   struct npu_task_fault *fault);
+/** npu_dma_check() - at decode: false when a multicast names a cluster outside the gang */
+bool npu_dma_check(const struct npu_task *task, const struct npu_operation *operation);
 
 /** npu_dma_execute() - move the data; false with *@fault, then part of it is moved */
 bool npu_dma_execute(struct npu_model *model, struct npu_cluster *cluster,

@@ -36,29 +36,27 @@ struct copy {
 	enum npu_access failed;		/* the access `error` is about */
 };
 
-bool npu_dma_check(const struct npu_task *task, const struct npu_operation *operation,
-		   struct npu_task_fault *fault)
+bool npu_dma_check(const struct npu_task *task, const struct npu_operation *operation)
+{
+	return !(operation->dma.multicast >> task->clusters);
+}
+
+/* Both sides inside the window, where they are in it. */
+static bool check_window(const struct npu_task *task, const struct npu_operation *operation,
+			 struct npu_task_fault *fault)
 {
 	const struct npu_tensor *sides[2] = { &operation->src[0], &operation->dst };
+	int64_t limit = task->window_bytes;
 
 	for (unsigned int i = 0; i < 2; i++) {
 		int64_t first = sides[i]->offset + sides[i]->low;
 		int64_t end = sides[i]->offset + sides[i]->high;
 
-		if (sides[i]->space != NPU_SPACE_GLOBAL)
-			continue;
-		if (first >= 0 && end <= (int64_t)task->window_bytes)
+		if (sides[i]->space != NPU_SPACE_GLOBAL || (first >= 0 && end <= limit))
 			continue;
 		fault->error = NPU_ERROR_GLOBAL_RANGE;
 		fault->access = i ? NPU_ACCESS_WRITE : NPU_ACCESS_READ;
-		fault->address = (uint64_t)(first < 0 || first > (int64_t)task->window_bytes ?
-					    first : (int64_t)task->window_bytes);
-		return false;
-	}
-	if (operation->dma.multicast >> task->clusters) {
-		fault->error = NPU_ERROR_ILLEGAL_INSTRUCTION;
-		fault->access = NPU_ACCESS_READ;
-		fault->address = 0;
+		fault->address = (uint64_t)(first < 0 || first > limit ? first : limit);
 		return false;
 	}
 	return true;
@@ -238,6 +236,8 @@ bool npu_dma_execute(struct npu_model *model, struct npu_cluster *cluster,
 		.from = make_side(model, cluster, &operation->src[0], NPU_ACCESS_READ),
 	};
 
+	if (!check_window(task, operation, fault))
+		return false;
 	make_targets(&copy, cluster, operation);
 	if (operation->dst.space == NPU_SPACE_GLOBAL) {
 		copy.owner = model->global_owner + task->window_base / NPU_OWNER_BYTES;

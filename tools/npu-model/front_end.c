@@ -403,7 +403,6 @@ static void decode(struct npu_model *model, struct npu_cluster *cluster,
 	struct npu_front_end *front = &cluster->front;
 	unsigned int engine = engine_of(insn);
 	struct npu_job *job = &front->own;
-	struct npu_task_fault fault;
 	uint64_t detail;
 	uint32_t error;
 
@@ -421,10 +420,8 @@ static void decode(struct npu_model *model, struct npu_cluster *cluster,
 		decode_own(model, cluster, &job->operation);
 		return;
 	}
-	if (insn->opcode == NPU_OP_DMA && !npu_dma_check(cluster->task, &job->operation, &fault)) {
-		if (fault.error == NPU_ERROR_ILLEGAL_INSTRUCTION)
-			fault.address = front->offset;
-		front_fault(model, cluster, &fault);
+	if (insn->opcode == NPU_OP_DMA && !npu_dma_check(cluster->task, &job->operation)) {
+		instruction_fault(model, cluster, NPU_ERROR_ILLEGAL_INSTRUCTION);
 		return;
 	}
 	job->program_offset = front->offset;

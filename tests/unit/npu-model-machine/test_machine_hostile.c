@@ -230,6 +230,7 @@ static void test_programs(void **state)
 	uint64_t *arguments;
 	struct npu_record *record;
 	unsigned int ends[8] = { 0 };
+	unsigned int errors[64] = { 0 };
 
 	(void)state;
 	random_state = 0x1234567;
@@ -256,8 +257,13 @@ static void test_programs(void **state)
 		check_record(record, i);
 		assert_true(record->end - record->start <= exec.budget * 1024);
 		ends[record->status]++;
+		errors[record->error]++;
 		while (board_fault(board))
 			;
+	}
+	for (unsigned int i = 1; i < 64; i++) {
+		if (errors[i])
+			print_message("error %u: %u\n", i, errors[i]);
 	}
 	print_message("done %u fault %u budget %u rejected %u\n", ends[NPU_STATUS_DONE],
 		      ends[NPU_STATUS_FAULT], ends[NPU_STATUS_BUDGET], ends[NPU_STATUS_REJECTED]);
