@@ -66,7 +66,7 @@ static void test_from_file(void **state)
 
 struct image {
 	struct npu_fw_header header;
-	uint32_t code[8];
+	uint32_t code[16];
 };
 
 static void seal(struct image *image)
@@ -96,6 +96,11 @@ static void seal(struct image *image)
 #define LI_T1_1 0x00100313u		/* li t1, 1 */
 #define SW_STATE 0x1062ac23u		/* sw t1, 0x118(t0) */
 #define SW_PANIC 0x0263aa23u		/* sw t1, 0x34(t2) */
+#define LI_T3_2 0x00200e13u		/* li t3, 2: NPU_CORE_IRQ_MAILBOX */
+#define SW_IRQ_ENABLE 0x01c3a223u	/* sw t3, 4(t2) */
+#define LUI_T3_1 0x00001e37u		/* lui t3, 1 */
+#define SRLI_T3_1 0x001e5e13u		/* srli t3, t3, 1: MEIE */
+#define CSRW_MIE 0x304e1073u		/* csrw mie, t3 */
 #define WFI 0x10500073u
 #define JUMP_BACK 0xffdff06fu		/* j .-4 */
 
@@ -113,18 +118,18 @@ static void test_dies_at_once(void **state)
 	assert_null(device);
 }
 
-static void test_dies_when_ready(void **state)
+/* It sleeps until the first message, which is its end. */
+static void test_dies_when_spoken_to(void **state)
 {
 	struct image image = {
-		.code = { LUI_T0_MMIO, LUI_T2_CORE, LI_T1_1, SW_STATE, SW_PANIC, WFI, JUMP_BACK },
+		.code = { LUI_T0_MMIO, LUI_T2_CORE, LI_T1_1, LI_T3_2, SW_IRQ_ENABLE, LUI_T3_1,
+			  SRLI_T3_1, CSRW_MIE, SW_STATE, WFI, SW_PANIC, WFI, JUMP_BACK },
 	};
 	struct npurt_device *device = NULL;
-	int ret;
 
 	(void)state;
 	seal(&image);
-	ret = open_with(&image, sizeof(image), &device);
-	assert_int_equal(ret, -ENODEV);
+	assert_int_equal(open_with(&image, sizeof(image), &device), -ENODEV);
 	assert_says("greeting the firmware");
 	assert_null(device);
 }
@@ -170,7 +175,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_from_file),
 		cmocka_unit_test(test_dies_at_once),
-		cmocka_unit_test(test_dies_when_ready),
+		cmocka_unit_test(test_dies_when_spoken_to),
 		cmocka_unit_test(test_dies_later),
 	};
 
