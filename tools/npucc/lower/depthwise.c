@@ -48,10 +48,13 @@ static int depthwise_slabs(struct lower *lower, struct graph_node *node,
 	return 0;
 }
 
-/* Whether slabs of @channels waste no lanes that larger ones would use. */
+/* Whether slabs of @slab channels leave few of the array's lanes idle that larger ones would use. */
 static bool good_slab(uint32_t channels, uint32_t slab, uint32_t array)
 {
-	return channels % slab == 0 && (slab == channels || slab % array == 0);
+	uint64_t blocks = (uint64_t)(channels / slab) * ((slab + array - 1) / array);
+	uint64_t least = (channels + array - 1) / array;
+
+	return channels % slab == 0 && blocks * 7 <= least * 8;
 }
 
 int lower_depthwise(struct lower *lower, struct graph_node *node)
@@ -77,7 +80,7 @@ int lower_depthwise(struct lower *lower, struct graph_node *node)
 		/* Narrower than the array only where nothing else fits. */
 		if (slab < array && best_cycles != UINT64_MAX)
 			break;
-		if (!good_slab(channels, slab, array) && (slab >= array || channels % slab))
+		if (channels % slab || (slab >= array && !good_slab(channels, slab, array)))
 			continue;
 		if (depthwise_slabs(lower, node, &whole, &r, slab, &problem))
 			return -1;

@@ -152,21 +152,7 @@ bool mac_chunks(const struct mac_problem *problem, struct mac_plan *plan, struct
 	return true;
 }
 
-/* ----------------------------------------------------------------------- figures */
-struct figures {
-	uint64_t clusters;		/* that have work */
-	uint64_t part_tiles, part_blocks, part_groups;
-	uint64_t tile_positions, tile_passes;
-	uint64_t part_positions;
-	uint64_t a_loads, w_loads;	/* of a part */
-	uint64_t a_bursts, w_bursts, s_bursts, r_bursts;	/* of one load, store */
-	uint64_t stores;		/* of a part */
-	uint64_t mac, out, dma[2], dram, front;
-	uint64_t w_load_bytes;
-	uint64_t a_streams, w_streams;	/* of loads: clusters that share one count once */
-	bool w_kept;			/* each of a run's weights is loaded once */
-};
-
+/* ------------------------------------------------------------------ local SRAM */
 static bool size_slots(const struct lower *lower, const struct mac_problem *problem,
 		       struct mac_plan *plan, uint32_t local_free)
 {
@@ -213,67 +199,102 @@ static bool size_slots(const struct lower *lower, const struct mac_problem *prob
 	return true;
 }
 
-static uint64_t mac_work(const struct lower *lower, const struct mac_plan *plan, uint64_t positions,
-			 const struct mac_chunk *chunk)
-{
-	uint64_t load = lower->config->weight_load_cycles * ceil_div(chunk->bytes, 1024), work;
+/* ----------------------------------------------------------------------- figures */
+/* Transfers of one kind. A multicast is one stream for all that take it. */
+struct flow {
+	bool dram;			/* else global SRAM */
+	bool layout;
+	uint64_t bytes, bursts;		/* of one transfer */
+	uint64_t count;			/* of one stream */
+	uint64_t streams;
+	unsigned int channel;
+};
 
-	switch (plan->shape) {
-	case NPU_MAC_SHAPE_M:
-		work = positions * chunk->steps;
-		break;
-	case NPU_MAC_SHAPE_S:
-		work = ceil_div(positions, 4) * chunk->steps;
-		break;
-	default:
-		work = ceil_div(positions, npu_config_mac_depth(lower->config, NPU_DTYPE_FP16)) *
-		       chunk->steps;
-	}
-	return most(work, load);
+enum { FLOW_A, FLOW_W, FLOW_R, FLOW_S, FLOW_COUNT };
+
+struct figures {
+	uint64_t clusters;		/* that have work */
+	uint64_t part_tiles, part_blocks, part_groups;
+	uint64_t tile_passes, part_positions;
+	uint64_t runs;			/* of a part: changes of the set of weights */
+	bool w_kept;			/* each of a run's weights is loaded once */
+	struct flow flow[FLOW_COUNT];
+	uint64_t mac, out, front, dram, global;
+};
+
+static uint64_t weight_load(const struct npu_config *config, const struct mac_chunk *chunk)
+{
+	return config->weight_load_cycles * ceil_div(chunk->bytes, 1024);
 }
 
-static void count_loads(const struct mac_problem *problem, struct mac_plan *plan,
+static uint64_t mac_work(const struct npu_config *config, const struct mac_plan *plan,
+			 uint64_t positions, const struct mac_chunk *chunk)
+{
+	switch (plan->shape) {
+	case NPU_MAC_SHAPE_M:
+		return positions * chunk->steps;
+	case NPU_MAC_SHAPE_S:
+		return ceil_div(positions, 4) * chunk->steps;
+	default:
+		return ceil_div(positions, npu_config_mac_depth(config, NPU_DTYPE_FP16)) *
+		       chunk->steps;
+	}
+}
+
+static void count_parts(const struct mac_problem *problem, struct mac_plan *plan,
 			struct figures *f)
 {
-	uint64_t all = (uint64_t)problem->instance_count * plan->tiles[0] * plan->tiles[1];
-	uint64_t runs;
+	uint64_t tiles = (uint64_t)plan->tiles[0] * plan->tiles[1];
+	uint64_t all = problem->instance_count * tiles;
 
 	f->part_tiles = ceil_div(all, plan->parts_space);
 	f->clusters = least(all, plan->parts_space) * least(plan->blocks, plan->parts_channel);
 	f->part_blocks = ceil_div(plan->blocks, plan->parts_channel);
 	f->part_groups = ceil_div(f->part_blocks, plan->group_blocks);
-	runs = problem->weight_sets == 1 ? 1 :
-		ceil_div(f->part_tiles, (uint64_t)plan->tiles[0] * plan->tiles[1]);
-	f->tile_positions = (uint64_t)plan->tile[0] * plan->tile[1];
+	f->runs = problem->weight_sets == 1 ? 1 : ceil_div(f->part_tiles, tiles);
 	f->tile_passes = ceil_div(plan->tile[0], plan->pass[0]) * ceil_div(plan->tile[1], plan->pass[1]);
-	f->part_positions = least(f->part_tiles * f->tile_positions,
+	f->part_positions = least(f->part_tiles * plan->tile[0] * plan->tile[1],
 				  (uint64_t)problem->instance_count * problem->out_height *
 				  problem->out_width);
-	if (plan->split == MAC_BY_PIECE)
-		f->a_loads = f->part_tiles * f->part_blocks *
-			     ceil_div(problem->depth, plan->piece_depth);
-	else
-		f->a_loads = f->part_tiles *
-			     (plan->weights_outer && plan->a_slots < f->part_tiles ? f->part_groups : 1);
-	if (plan->split == MAC_WHOLE) {
-		f->w_kept = plan->weights_outer || plan->w_slots >= f->part_groups;
-		f->w_loads = (f->w_kept ? runs : f->part_tiles) * f->part_groups;
-	} else {
-		f->w_kept = plan->w_slots >= f->part_blocks * plan->chunk_count;
-		f->w_loads = (f->w_kept ? runs : f->part_tiles * f->tile_passes) * f->part_blocks *
-			     plan->chunk_count;
-	}
-	f->a_streams = least(all, plan->parts_space);
-	f->w_streams = least(plan->blocks, plan->parts_channel);
-	if (runs > 1 || (!f->w_kept && all % plan->parts_space))
-		f->w_streams = f->clusters;
-	/* Stores wait for results: they go where no load that is needed soon stands behind them. */
-	plan->store_channel = f->w_kept ? 1 : 0;
-	f->stores = f->part_tiles * f->tile_passes * ceil_div(f->part_blocks, plan->store_blocks);
+	f->w_kept = plan->split == MAC_WHOLE ?
+		plan->weights_outer || plan->w_slots >= f->part_groups :
+		plan->w_slots >= f->part_blocks * plan->chunk_count;
+	f->flow[FLOW_A].streams = least(all, plan->parts_space);
+	f->flow[FLOW_W].streams = least(plan->blocks, plan->parts_channel);
+	if (f->runs > 1 || (!f->w_kept && all % plan->parts_space))
+		f->flow[FLOW_W].streams = f->clusters;
+	f->flow[FLOW_R].streams = f->flow[FLOW_S].streams = f->clusters;
 }
 
-static void count_bursts(const struct mac_problem *problem, const struct mac_plan *plan,
-			 struct figures *f)
+static void count_transfers(const struct mac_problem *problem, const struct mac_plan *plan,
+			    struct figures *f)
+{
+	uint64_t passes = f->part_tiles * f->tile_passes;
+	uint64_t sweep = plan->split == MAC_WHOLE ? f->part_groups : f->part_blocks * plan->chunk_count;
+	uint64_t times = f->w_kept ? f->runs : plan->split == MAC_WHOLE ? f->part_tiles : passes;
+	bool again = plan->weights_outer && plan->a_slots < f->part_tiles;
+
+	if (plan->split == MAC_BY_PIECE)
+		f->flow[FLOW_A].count = passes * f->part_blocks *
+			ceil_div(problem->depth, plan->piece_depth);
+	else
+		f->flow[FLOW_A].count = f->part_tiles * (again ? f->part_groups : 1);
+	f->flow[FLOW_W].count = times * sweep;
+	f->flow[FLOW_S].count = passes * ceil_div(f->part_blocks, plan->store_blocks);
+	f->flow[FLOW_R].count = problem->residual ? f->flow[FLOW_S].count : 0;
+	f->flow[FLOW_W].channel = 1;
+}
+
+static void size_flow(struct flow *flow, uint32_t argument, const uint32_t dims[3],
+		      const int64_t strides[3])
+{
+	flow->dram = argument != STREAM_ARGUMENT_GLOBAL;
+	flow->bytes = (uint64_t)dims[0] * dims[1] * dims[2] * ELEMENT;
+	flow->bursts = burst_estimate(dims, strides, ELEMENT);
+}
+
+static void size_flows(const struct mac_problem *problem, const struct mac_plan *plan,
+		       struct figures *f)
 {
 	uint32_t tile[3] = {
 		mac_input(problem, MAC_Y, plan->tile[MAC_Y] / 2, plan->tile[MAC_Y]).count,
@@ -284,140 +305,237 @@ static void count_bursts(const struct mac_problem *problem, const struct mac_pla
 		plan->pass[MAC_Y], plan->pass[MAC_X],
 		(uint32_t)least((uint64_t)plan->store_blocks * plan->block_channels, problem->channels),
 	};
-	uint32_t matrix[3] = { 1, 1, 1 };
+	uint64_t blocks = plan->split == MAC_WHOLE ? least(plan->group_blocks, f->part_blocks) : 1;
+	uint32_t matrix[3] = {
+		1, (uint32_t)least(blocks * plan->block_channels, problem->channels), plan->piece_depth,
+	};
 	int64_t b_stride[3] = { 0, problem->b_stride_channel, problem->b_stride_depth };
+	struct flow *w = &f->flow[FLOW_W];
 
-	f->a_bursts = burst_estimate(tile, problem->a_stride, ELEMENT);
-	f->s_bursts = burst_estimate(pass, problem->o_stride, ELEMENT);
-	f->r_bursts = problem->residual ? burst_estimate(pass, problem->r_stride, ELEMENT) : 0;
-	f->w_load_bytes = plan->split == MAC_WHOLE ?
-		least(plan->group_blocks, f->part_blocks) * (uint64_t)plan->block_bytes :
-		plan->block_bytes / plan->chunk_count;
-	f->w_bursts = ceil_div(f->w_load_bytes, ALIGN);
+	size_flow(&f->flow[FLOW_A], problem->a_argument, tile, problem->a_stride);
+	size_flow(&f->flow[FLOW_S], problem->o_argument, pass, problem->o_stride);
+	size_flow(&f->flow[FLOW_R], problem->r_argument, pass, problem->r_stride);
+	f->flow[FLOW_A].layout = layout_mode(tile, problem->a_stride, MAC_C);
 	if (!problem->weights) {
-		matrix[1] = (uint32_t)(f->w_load_bytes / ((uint64_t)plan->step_depth * ELEMENT *
-							  ceil_div(plan->piece_depth, plan->step_depth)));
-		matrix[2] = plan->piece_depth;
-		f->w_bursts = burst_estimate(matrix, b_stride, ELEMENT);
+		size_flow(w, problem->b_argument, matrix, b_stride);
+		w->layout = layout_mode(matrix, b_stride, MAC_C);
+		return;
 	}
+	w->dram = true;
+	w->bytes = plan->split == MAC_WHOLE ? blocks * plan->block_bytes :
+		plan->block_bytes / plan->chunk_count;
+	w->bursts = ceil_div(w->bytes, ALIGN);
+}
+
+/* -------------------------------------------------------------------------- cost */
+struct cost {
+	const struct npu_config *config;
+	const struct mac_problem *problem;
+	const struct mac_plan *plan;
+	struct figures f;
+	uint64_t burst;
+	uint64_t busy;			/* of the DRAM's time, in 1/1024 */
+};
+
+/* Work of one transfer that has the device to itself. */
+static uint64_t alone(const struct cost *cost, const struct flow *flow)
+{
+	const struct npu_config *config = cost->config;
+	uint64_t rate = flow->layout ? config->dma_layout_bytes : config->dma_bytes;
+
+	if (!flow->dram)
+		return ceil_div(flow->bytes, least(rate, config->global_port_bytes));
+	return most(ceil_div(flow->bytes, rate), cost->burst * flow->bursts);
+}
+
+/* What a transfer keeps its channel for: a descriptor's latency shows each time. */
+static uint64_t transfer(const struct cost *cost, const struct flow *flow)
+{
+	return alone(cost, flow) + (flow->dram ? cost->config->dram_latency : 0);
+}
+
+/* From issue to data while all streams of the kind load and others take their share. */
+static uint64_t crowded(const struct cost *cost, const struct flow *flow, uint64_t streams)
+{
+	uint64_t shared = flow->dram ?
+		cost->burst * flow->bursts * streams * 1024 / (1024 - cost->busy) :
+		ceil_div(flow->bytes * streams, cost->config->global_sram_bytes);
+
+	return cost->config->dma_descriptor + (flow->dram ? cost->config->dram_latency : 0) +
+	       most(alone(cost, flow), shared);
+}
+
+static void count_engines(struct cost *cost)
+{
+	const struct npu_config *config = cost->config;
+	const struct mac_plan *plan = cost->plan;
+	struct figures *f = &cost->f;
+	uint64_t passes = most(f->part_tiles * f->tile_passes, 1);
+	uint64_t positions = ceil_div(f->part_positions, passes), i;
+	uint64_t channels = least(plan->block_channels, cost->problem->channels);
+	uint64_t out = config->out_overhead + ceil_div(positions * channels, config->out_results / 2);
+
+	/*
+	 * A pass takes its accumulators when the output stage is done with the pass before
+	 * the last, and only then loads its weights.
+	 */
+	for (i = 0; i < plan->chunk_count; i++)
+		f->mac += most(mac_work(config, plan, positions, &plan->chunks[i]),
+			       weight_load(config, &plan->chunks[i]) + (i ? 0 : config->mac_tail + out));
+	f->mac *= passes * f->part_blocks;
+	f->out = passes * f->part_blocks * out;
 }
 
 /*
- * Bytes of code: what an instruction of each kind takes with the descriptors it
- * changes. Interior tiles repeat windows and slots, so most are registers already.
+ * Time the front end needs to get its code: instructions with the descriptors they
+ * change. Interior tiles repeat windows and slots, so most are in registers already.
  */
-static void count_instructions(const struct mac_problem *problem, const struct mac_plan *plan,
-			       struct figures *f)
+static void count_code(struct cost *cost)
 {
-	const uint64_t insn = NPU_INSN_BYTES;
+	const struct npu_config *config = cost->config;
+	const struct mac_plan *plan = cost->plan;
+	struct figures *f = &cost->f;
 	uint64_t passes = f->part_tiles * f->tile_passes * f->part_blocks;
-	uint64_t mac = plan->chunk_count * passes * insn * (plan->chunk_count > 1 ? 4 : 2);
+	uint64_t macs = plan->chunk_count * passes * (plan->chunk_count > 1 ? 4 : 2);
+	uint64_t transfers = f->flow[FLOW_A].count + f->flow[FLOW_W].count + f->flow[FLOW_S].count +
+			     f->flow[FLOW_R].count;
+	uint64_t blocks = ceil_div((macs + 2 * passes + 3 * transfers) * NPU_INSN_BYTES,
+				   config->fetch_block_bytes);
+	uint64_t bursts = config->fetch_block_bytes / ALIGN;
 
-	f->front = mac + passes * insn * 2 + (f->a_loads + f->w_loads) * insn * 3 +
-		   f->stores * insn * (problem->residual ? 6 : 3);
+	f->front = blocks * (config->dram_latency + bursts * cost->burst);
+	f->dram += f->clusters * blocks * bursts * cost->burst;
 }
 
-static uint64_t dma_cycles(const struct lower *lower, uint64_t bytes, bool layout)
+static void count_memory(struct cost *cost, struct mac_plan *plan)
 {
-	return ceil_div(bytes, layout ? lower->config->dma_layout_bytes : lower->config->dma_bytes);
-}
+	struct figures *f = &cost->f;
+	uint64_t bytes = 0;
+	unsigned int i;
 
-/* What of @loads of @time each is not hidden behind @compute by @slots buffers. */
-static uint64_t exposed(uint64_t loads, uint64_t slots, uint64_t time, uint64_t compute)
-{
-	uint64_t hidden;
+	for (i = 0; i < FLOW_COUNT; i++) {
+		const struct flow *flow = &f->flow[i];
+		uint64_t all = flow->count * flow->streams;
 
-	if (loads <= slots)
-		return 0;
-	hidden = (slots - 1) * compute / loads;
-	return (loads - slots) * (time - least(time, hidden));
+		f->dram += flow->dram ? all * flow->bursts * cost->burst : 0;
+		bytes += flow->dram ? 0 : all * flow->bytes;
+	}
+	f->global = ceil_div(bytes, cost->config->global_sram_bytes);
+	plan->dram_bytes = f->dram / cost->burst * ALIGN;
+	count_code(cost);
 }
 
 /*
- * While a tile's activations come in, weights get their share of the DRAM only: what they fall
- * behind in that time, beyond what their buffers hold.
+ * Stores share a channel with loads and wait behind them: with the weights' only where
+ * these are all there soon.
  */
-static uint64_t crowded(const struct figures *f, const struct mac_plan *plan, uint64_t latency,
-			uint64_t burst, uint64_t compute)
+static void choose_store_channel(struct cost *cost, struct mac_plan *plan)
 {
-	uint64_t streams = f->a_streams + f->w_streams;
-	uint64_t tile = latency + burst * f->a_bursts * streams;
-	uint64_t load = latency + burst * f->w_bursts * streams;
-	uint64_t wanted = most(compute / f->w_loads, 1), behind;
+	const struct flow *w = &cost->f.flow[FLOW_W];
+	uint64_t weights = w->count * most(transfer(cost, w), w->dram ?
+					   cost->burst * w->bursts * w->streams : 0);
 
+	plan->store_channel = w->count <= plan->w_slots && weights * 8 < cost->f.mac ? 1 : 0;
+	cost->f.flow[FLOW_S].channel = plan->store_channel;
+}
+
+/* Loads that are not hidden behind @compute by their ring's slots. */
+static uint64_t exposed(const struct cost *cost, const struct flow *flow, uint64_t slots,
+			uint64_t compute)
+{
+	uint64_t time = crowded(cost, flow, flow->streams), hidden;
+
+	if (flow->count <= slots)
+		return 0;
+	hidden = (slots - 1) * compute / flow->count;
+	return (flow->count - slots) * (time - least(time, hidden));
+}
+
+/*
+ * While a tile's activations come in, weights get their share of the DRAM only: what they
+ * fall behind in that time, beyond what their buffers hold.
+ */
+static uint64_t behind(const struct cost *cost, uint64_t compute)
+{
+	const struct flow *a = &cost->f.flow[FLOW_A], *w = &cost->f.flow[FLOW_W];
+	uint64_t tile, load, wanted, lost;
+
+	if (cost->f.w_kept || a->count < 2 || a->dram != w->dram)
+		return 0;
+	tile = crowded(cost, a, a->streams + w->streams);
+	load = crowded(cost, w, a->streams + w->streams);
+	wanted = most(compute / w->count, 1);
 	if (load <= wanted)
 		return 0;
-	tile = least(tile, compute / f->a_loads);
-	behind = tile - tile * wanted / load;
-	return behind - least(behind, (plan->w_slots - 1) * wanted);
+	tile = least(tile, compute / a->count);
+	lost = tile - tile * wanted / load;
+	return (a->count - 1) * (lost - least(lost, (cost->plan->w_slots - 1) * wanted));
+}
+
+/* The first tile takes its weights as they come, those of the whole sweep. */
+static uint64_t first_sweep(const struct cost *cost, uint64_t compute)
+{
+	const struct flow *w = &cost->f.flow[FLOW_W];
+	uint64_t loads = w->count / cost->f.runs, time;
+
+	if (!cost->f.w_kept || cost->plan->weights_outer || loads < 2)
+		return 0;
+	time = (loads - 1) * most(transfer(cost, w), w->dram ? cost->burst * w->bursts * w->streams : 0);
+	return cost->f.runs * (time - least(time, compute / cost->f.part_tiles));
+}
+
+/* Three tokens at once (sums, activations, weights) take a SYNC: no look-ahead, L shows. */
+static uint64_t syncs(const struct cost *cost)
+{
+	const struct figures *f = &cost->f;
+
+	if (f->w_kept && !cost->plan->weights_outer)
+		return 0;
+	return least(f->flow[FLOW_A].count, f->flow[FLOW_W].count) * 2 *
+	       (1 + weight_load(cost->config, &cost->plan->chunks[0]));
+}
+
+static uint64_t total(struct cost *cost)
+{
+	const struct figures *f = &cost->f;
+	const struct flow *a = &f->flow[FLOW_A], *w = &f->flow[FLOW_W], *s = &f->flow[FLOW_S];
+	uint64_t compute = most(f->mac, f->out), stall, body, dma[2] = { 0, 0 }, start;
+	unsigned int i;
+
+	cost->busy = least(1024 * f->dram / most(compute, 1), 900);
+	stall = exposed(cost, a, cost->plan->a_slots, compute) +
+		exposed(cost, w, cost->plan->w_slots, compute) + behind(cost, compute) +
+		first_sweep(cost, compute) + syncs(cost);
+	if (cost->plan->s_slots == 1)
+		stall += s->count * crowded(cost, s, s->streams);
+	for (i = 0; i < FLOW_COUNT; i++)
+		dma[f->flow[i].channel] += f->flow[i].count * transfer(cost, &f->flow[i]);
+	body = most(most(compute + stall, f->front), most(f->dram, f->global));
+	body = most(body, most(dma[0], dma[1]));
+	cost->busy = 0;
+	start = most(crowded(cost, a, a->streams + (a->dram && w->dram ? w->streams * w->bursts / most(a->bursts, 1) : 0)),
+		     crowded(cost, w, w->streams));
+	return cost->config->dispatch_cycles + start + body + cost->config->mac_tail +
+	       f->out / most(f->part_tiles * f->tile_passes * f->part_blocks, 1) +
+	       crowded(cost, s, s->streams);
 }
 
 bool mac_cost(const struct lower *lower, const struct mac_problem *problem, struct mac_plan *plan,
 	      uint32_t local_free)
 {
-	const struct npu_config *config = lower->config;
-	uint32_t tile[3] = { plan->tile[0], plan->tile[1], problem->depth };
-	uint64_t latency = config->dram_latency + config->dma_descriptor;
-	uint64_t burst = npu_config_burst_cycles(config);
-	uint64_t pass_positions = (uint64_t)plan->pass[0] * plan->pass[1];
-	uint64_t passes, instructions, compute, stall = 0, a_time, w_time, s_time, busy, body;
-	struct figures f = { 0 };
-	uint32_t i;
+	struct cost cost = {
+		.config = lower->config, .problem = problem, .plan = plan,
+		.burst = npu_config_burst_cycles(lower->config),
+	};
 
 	if (!size_slots(lower, problem, plan, local_free))
 		return false;
-	count_loads(problem, plan, &f);
-	count_bursts(problem, plan, &f);
-	passes = most(f.part_tiles * f.tile_passes, 1);
-	pass_positions = ceil_div(f.part_positions, passes);
-	for (i = 0; i < plan->chunk_count; i++)
-		f.mac += mac_work(lower, plan, pass_positions, &plan->chunks[i]);
-	f.mac *= passes * f.part_blocks;
-	instructions = passes * f.part_blocks;
-	f.out = instructions * config->out_overhead +
-		ceil_div(f.part_positions * least(f.part_blocks * plan->block_channels, problem->channels),
-			 config->out_results / 2);
-	f.dram = burst * (f.a_streams * f.a_loads * f.a_bursts + f.w_streams * f.w_loads * f.w_bursts +
-			  f.clusters * f.stores * (f.s_bursts + f.r_bursts));
-	plan->dram_bytes = f.dram / burst * ALIGN;
-	count_instructions(problem, plan, &f);
-	f.dram += f.clusters * ceil_div(f.front, config->fetch_block_bytes) *
-		  (config->fetch_block_bytes / ALIGN) * burst;
-	/* A block of code at a time, each after its latency. */
-	f.front = ceil_div(f.front, config->fetch_block_bytes) *
-		  (config->dram_latency + config->fetch_block_bytes / ALIGN * burst);
-	a_time = most(dma_cycles(lower, plan->a_bytes, layout_mode(tile, problem->a_stride, MAC_C)),
-		      burst * f.a_bursts) + config->dram_latency;
-	w_time = most(dma_cycles(lower, f.w_load_bytes,
-				 !problem->weights && problem->b_stride_depth != ELEMENT),
-		      burst * f.w_bursts) + config->dram_latency;
-	s_time = most(dma_cycles(lower, plan->s_bytes, false), burst * f.s_bursts) +
-		config->dram_latency;
-	f.dma[0] = f.a_loads * a_time + f.stores * (f.r_bursts ? f.r_bursts * burst + config->dram_latency : 0);
-	f.dma[1] = f.w_loads * w_time;
-	f.dma[plan->store_channel] += f.stores * s_time;
-	compute = most(f.mac, f.out);
-	/* All streams load at once, and others slow them down by what they take of the DRAM. */
-	busy = least(1024 * f.dram / most(compute, 1), 900);
-	a_time = latency + most(a_time - config->dram_latency,
-				burst * f.a_bursts * f.a_streams * 1024 / (1024 - busy));
-	w_time = latency + most(w_time - config->dram_latency,
-				burst * f.w_bursts * f.w_streams * 1024 / (1024 - busy));
-	if (plan->s_slots == 1)
-		stall += f.stores * (latency + burst * f.s_bursts * f.clusters);
-	stall += exposed(f.a_loads, plan->a_slots, a_time, compute);
-	stall += exposed(f.w_loads, plan->w_slots, w_time, compute);
-	if (!f.w_kept && f.a_loads > 1)
-		stall += (f.a_loads - 1) * crowded(&f, plan, latency, burst, compute);
-	/* Where activations and weights are new at once, three tokens take a SYNC: no look-ahead. */
-	if (!f.w_kept || plan->weights_outer)
-		stall += least(f.a_loads, f.w_loads) * 2 *
-			 (1 + config->weight_load_cycles * ceil_div(plan->chunks[0].bytes, 1024));
-	compute = most(compute, f.front);
-	body = most(most(compute + stall, f.dram), most(f.dma[0], f.dma[1]));
-	plan->cycles = config->dispatch_cycles + latency +
-		burst * (f.a_streams * f.a_bursts + f.w_streams * f.w_bursts) + body +
-		ceil_div(pass_positions * plan->block_channels, config->out_results / 2) +
-		latency + burst * f.clusters * f.s_bursts + config->mac_tail;
+	count_parts(problem, plan, &cost.f);
+	count_transfers(problem, plan, &cost.f);
+	size_flows(problem, plan, &cost.f);
+	count_engines(&cost);
+	count_memory(&cost, plan);
+	choose_store_channel(&cost, plan);
+	plan->cycles = total(&cost);
 	return true;
 }
