@@ -139,15 +139,113 @@ static bool copy_run(struct copy *copy, uint64_t from, uint64_t to)
 	return true;
 }
 
+/* First and last byte that @count elements of @size bytes, @stride apart, touch from @address. */
+static void span(uint64_t address, int64_t stride, uint32_t count, uint64_t size, uint64_t *first,
+		 uint64_t *last)
+{
+	uint64_t reach = (uint64_t)stride * (count - 1);
+
+	*first = stride < 0 ? address + reach : address;
+	*last = (stride < 0 ? address : address + reach) + size - 1;
+}
+
+/* A pointer to @address good for the whole span, or NULL when it leaves a page or faults. */
+static uint8_t *span_pointer(struct copy *copy, struct side *side, uint64_t address, int64_t stride,
+			     uint32_t count)
+{
+	uint64_t first, last;
+
+	if (!side->dram)
+		return side->base + address;
+	span(address, stride, count, copy->run, &first, &last);
+	if (first >> NPU_PAGE_SHIFT != last >> NPU_PAGE_SHIFT)
+		return NULL;
+	return dram_pointer(copy, side, address);
+}
+
+static void copy_strided(uint8_t *to, int64_t to_stride, const uint8_t *from, int64_t from_stride,
+			 uint32_t count, uint64_t size)
+{
+	for (int64_t i = 0; i < count; i++) {
+		uint8_t *target = to + i * to_stride;
+		const uint8_t *source = from + i * from_stride;
+
+		switch (size) {
+		case 1:
+			*target = *source;
+			break;
+		case 2:
+			memcpy(target, source, 2);
+			break;
+		default:
+			memcpy(target, source, 4);
+			break;
+		}
+	}
+}
+
+/*
+ * Single elements along the innermost dim, without asking for every one where it is. Returns false
+ * when that is not possible here, with nothing done.
+ */
+static bool copy_elements(struct copy *copy, uint64_t from, uint64_t to)
+{
+	unsigned int d = copy->dims - 1;
+	uint32_t count = copy->dim[d];
+	int64_t from_stride = copy->from_stride[d], to_stride = copy->to_stride[d];
+	const uint8_t *source;
+	uint8_t *target;
+	uint64_t first, last;
+
+	if (copy->run > 4 || copy->targets != 1)
+		return false;
+	/* A wider stride leaves pieces of the window out, which stay without an owner. */
+	if (copy->owner && (to_stride > NPU_OWNER_BYTES || to_stride < -(int64_t)NPU_OWNER_BYTES))
+		return false;
+	from += copy->from.start;
+	to += copy->to[0].start;
+	source = span_pointer(copy, &copy->from, from, from_stride, count);
+	if (!source)
+		return false;
+	target = span_pointer(copy, &copy->to[0], to, to_stride, count);
+	if (!target)
+		return false;
+	copy_strided(target, to_stride, source, from_stride, count, copy->run);
+	if (copy->owner) {
+		span(to, to_stride, count, copy->run, &first, &last);
+		memset(copy->owner + first / NPU_OWNER_BYTES, copy->owner_value,
+		       last / NPU_OWNER_BYTES - first / NPU_OWNER_BYTES + 1);
+	}
+	return true;
+}
+
+/* All runs along the innermost dim; or the one there is. */
+static bool copy_inner(struct copy *copy, uint64_t from, uint64_t to)
+{
+	unsigned int d = copy->dims - 1;
+
+	if (!copy->dims)
+		return copy_run(copy, from, to);
+	if (copy_elements(copy, from, to))
+		return true;
+	for (uint32_t i = 0; i < copy->dim[d]; i++) {
+		if (!copy_run(copy, from, to))
+			return false;
+		from += (uint64_t)copy->from_stride[d];
+		to += (uint64_t)copy->to_stride[d];
+	}
+	return true;
+}
+
 static bool copy_all(struct copy *copy)
 {
 	uint32_t index[4] = { 0 };
 	uint64_t from = 0, to = 0;
 
 	for (;;) {
-		unsigned int d = copy->dims;
+		unsigned int d = copy->dims ? copy->dims - 1 : 0;
 
-		if (!copy_run(copy, from, to))
+		if (!copy_inner(copy, from, to))
 			return false;
 		for (;;) {
 			if (!d)
