@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../emit/program.h"
+#include "../lower/estimate.h"
 #include "../lower/lower.h"
 #include "../lower/rodata.h"
 #include "../scan/limits.h"
@@ -12,6 +13,7 @@
 struct backend {
 	struct lower lower;
 	struct program *program;
+	struct estimate_registers registers[NPU_PROGRAM_CLUSTERS_MAX];
 };
 
 static int backend_init(struct backend *backend, struct graph *graph,
@@ -82,6 +84,7 @@ static int lower_layers(struct backend *backend, struct compile_report *report)
 		open_layer(backend, node, layer);
 		if (lower_node(lower, node))
 			return -1;
+		estimate_layer(lower, backend->registers, layer->start, &lower->figures);
 		layer->macs = lower->figures.macs;
 		layer->predicted_cycles = lower->figures.cycles;
 		layer->dram_bytes = lower->figures.dram_bytes;
