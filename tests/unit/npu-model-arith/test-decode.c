@@ -326,9 +326,11 @@ static void local_range(void **state)
 				     (int64_t[4]){ 0 }, 0);
 	bench.tds[RESIDUAL] = bench.tds[DST];
 	assert_int_equal(error_of(&bench, &insn, &detail), NPU_ERROR_BAD_DESCRIPTOR);
+	assert_int_equal(error_of(&bench, &instructions[VEC], &detail), NPU_ERROR_BAD_DESCRIPTOR);
 	bench.tds[DST].dim[0] = 1;
 	bench.tds[RESIDUAL] = bench.tds[DST];
 	assert_int_equal(error_of(&bench, &insn, &detail), 0);
+	assert_int_equal(error_of(&bench, &instructions[VEC], &detail), 0);
 }
 
 static void tdset(void **state)

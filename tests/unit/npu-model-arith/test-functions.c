@@ -241,6 +241,108 @@ static void half_conversions(void **state)
 	cluster_close(&cluster);
 }
 
+/* fp32 to fp16: halfway between any two neighbours, and the nearest on either side of that. */
+static void half_rounding(void **state)
+{
+	struct random random = { 5 };
+	struct cluster cluster;
+	struct npu_insn insn = {
+		.opcode = NPU_OP_VEC, .subop = NPU_VEC_COPY, .dst = 0,
+		.src = { 1, NPU_TD_NONE, NPU_TD_NONE },
+	};
+	uint32_t dim[4] = { 1, 1, 1, 3 * 7 };	/* vector instructions and a rest without */
+	int64_t from_stride[4], to_stride[4];
+	uint32_t half, i;
+
+	(void)state;
+	cluster_open(&cluster, "npu-v3", &random);
+	natural_strides(to_stride, dim, NPU_DTYPE_FP16, 0);
+	natural_strides(from_stride, dim, NPU_DTYPE_FP32, 0);
+	cluster.tds[0] = make_tensor(NPU_DTYPE_FP16, 0, dim, to_stride, 0);
+	cluster.tds[1] = make_tensor(NPU_DTYPE_FP32, 0x100, dim, from_stride, 0);
+	for (half = 0; half < 0x7c00; half += 7) {
+		float values[21];
+
+		for (i = 0; i < 21; i++) {
+			float low = reference_from_half((uint16_t)(half + i / 3));
+			float high = reference_from_half((uint16_t)(half + i / 3 + 1));
+
+			if (isinf(high))
+				high = 65536;
+			values[i] = (float)(((double)low + (double)high) / 2);
+			if (i % 3)
+				values[i] = nextafterf(values[i], i % 3 == 1 ? 0 : INFINITY);
+			if (half & 1)
+				values[i] = -values[i];
+		}
+		cluster_poke(&cluster, 0x100, values, sizeof(values));
+		cluster_execute(&cluster, &insn);
+		for (i = 0; i < 21; i++) {
+			uint16_t expected = reference_to_half(values[i]);
+
+			assert_memory_equal(cluster.memory.local + 2 * i, &expected, 2);
+			assert_memory_equal(cluster.plain.local + 2 * i, &expected, 2);
+		}
+	}
+	/* by hand: 1 + 2^-11 is a tie and goes to 1; 1 + 3 * 2^-11 to 1 + 2^-9 */
+	assert_int_equal(reference_to_half(1 + 0x1p-11f), 0x3c00);
+	assert_int_equal(reference_to_half(1 + 3 * 0x1p-11f), 0x3c02);
+	assert_int_equal(reference_to_half(0x1p-25f), 0);
+	assert_int_equal(reference_to_half(3 * 0x1p-25f), 2);
+	cluster_close(&cluster);
+}
+
+/* Of two zeros max gives +0 and min -0, in whatever order, and a NaN always comes through. */
+static void zeros_and_nans(void **state)
+{
+	static const uint32_t bits[4] = { 0, 0x80000000, 0x7fc00000, 0x3f800000 };
+	struct random random = { 6 };
+	struct cluster cluster;
+	uint32_t dim[4] = { 1, 1, 1, 16 }, one[4] = { 1, 1, 1, 1 }, i, got;
+	int64_t stride[4];
+	unsigned int max;
+
+	(void)state;
+	cluster_open(&cluster, "npu-v3", &random);
+	natural_strides(stride, dim, NPU_DTYPE_FP32, 0);
+	for (i = 0; i < 3; i++)
+		cluster.tds[i] = make_tensor(NPU_DTYPE_FP32, 0x100 * i, dim, stride, 0);
+	for (i = 0; i < 16; i++) {
+		cluster_poke(&cluster, 0x100 + 4 * i, &bits[i / 4], 4);
+		cluster_poke(&cluster, 0x200 + 4 * i, &bits[i % 4], 4);
+	}
+	for (max = 0; max < 2; max++) {
+		struct npu_insn insn = {
+			.opcode = NPU_OP_VEC, .subop = max ? NPU_VEC_MAX : NPU_VEC_MIN, .dst = 0,
+			.src = { 1, 2, NPU_TD_NONE },
+		};
+
+		cluster_execute(&cluster, &insn);
+		for (i = 0; i < 16; i++) {
+			uint32_t a = bits[i / 4], b = bits[i % 4], expected;
+
+			if (a == 0x7fc00000 || b == 0x7fc00000)
+				expected = 0x7fc00000;
+			else if (max)	/* among these, as their bits are ordered as signed */
+				expected = (int32_t)a > (int32_t)b ? a : b;
+			else
+				expected = (int32_t)a < (int32_t)b ? a : b;
+			assert_memory_equal(cluster.memory.local + 4 * i, &expected, 4);
+			assert_memory_equal(cluster.plain.local + 4 * i, &expected, 4);
+		}
+	}
+	/* the greatest of -0 (eleven of them) and +0 is +0 */
+	cluster.tds[0] = make_tensor(NPU_DTYPE_FP32, 0, one, stride, 0);
+	for (i = 0; i < 16; i++)
+		cluster_poke(&cluster, 0x100 + 4 * i, &bits[i % 3 != 2], 4);
+	cluster_execute(&cluster, &(struct npu_insn){
+		.opcode = NPU_OP_VEC, .subop = NPU_VEC_REDUCE_MAX, .dst = 0,
+		.src = { 1, NPU_TD_NONE, NPU_TD_NONE }, .imm16 = 8 });
+	memcpy(&got, cluster.memory.local, 4);
+	assert_int_equal(got, 0);
+	cluster_close(&cluster);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -248,6 +350,8 @@ int main(void)
 		cmocka_unit_test(random_floats),
 		cmocka_unit_test(exact_values),
 		cmocka_unit_test(half_conversions),
+		cmocka_unit_test(half_rounding),
+		cmocka_unit_test(zeros_and_nans),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -232,6 +232,42 @@ static void fp16_order_by_hand(void **state)
 	cluster_close(&cluster);
 }
 
+/* A resumed -0 counts as +0: products of -0, as padding gives them, must not show. */
+static void resumed_zero_by_hand(void **state)
+{
+	static const uint16_t zero, minus_one = 0xbc00;
+	static const uint32_t minus_zero = 0x80000000, plus_zero;
+	struct random random = { 7 };
+	struct cluster cluster;
+	struct npu_window window = { 1, 2, 1, 1, 1, 1, 1, 1, 0, 0, {0} };	/* one is outside */
+	struct npu_insn insn = { .opcode = NPU_OP_MAC, .subop = NPU_MAC_RESUME,
+				 .dst = NPU_TD_NONE, .src = { ACTIVATIONS, WEIGHTS, WINDOW },
+				 .imm32 = 1 };
+	unsigned int i;
+
+	(void)state;
+	cluster_open(&cluster, "npu-v3", &random);
+	for (i = 0; i < 8; i++) {
+		cluster_poke(&cluster, 2 * i, &zero, 2);
+		cluster_poke(&cluster, 64 + 2 * i, &minus_one, 2);
+	}
+	for (i = 0; i < 2; i++) {
+		memcpy(cluster.memory.acc[0] + 128 * i, &minus_zero, 4);
+		memcpy(cluster.plain.acc[0] + 128 * i, &minus_zero, 4);
+	}
+	cluster.tds[ACTIVATIONS] = make_tensor(NPU_DTYPE_FP16, 0, (uint32_t[4]){ 1, 1, 1, 8 },
+					       (int64_t[4]){ 0, 0, 0, 2 }, 0);
+	cluster.tds[WEIGHTS] = make_tensor(NPU_DTYPE_FP16, 64, (uint32_t[4]){ 1, 1, 1, 8 },
+					   (int64_t[4]){ 0, 0, 0, 2 }, 0);
+	memcpy(&cluster.tds[WINDOW], &window, sizeof(window));
+	cluster_execute(&cluster, &insn);
+	for (i = 0; i < 2; i++) {
+		assert_memory_equal(cluster.memory.acc[0] + 128 * i, &plus_zero, 4);
+		assert_memory_equal(cluster.plain.acc[0] + 128 * i, &plus_zero, 4);
+	}
+	cluster_close(&cluster);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +276,7 @@ int main(void)
 		cmocka_unit_test(other_arrays),
 		cmocka_unit_test(deep_passes),
 		cmocka_unit_test(fp16_order_by_hand),
+		cmocka_unit_test(resumed_zero_by_hand),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -151,6 +151,9 @@ static void one_element_wise(struct cluster *cluster, struct random *random, uns
 
 	random_dims(random, dim);
 	cluster->tds[DST] = random_tensor(random, DST, dim, dtype, false);
+	if (random_chance(random, 6))	/* elements over each other: the last one stays */
+		cluster->tds[DST].stride[random_range(random, 0, 3)] =
+			random_range(random, 0, 2) * NPU_DTYPE_BYTES(dtype);
 	cluster_fill_type(cluster, random, 0, AREA, dtype, special);
 	for (i = 0; i < sources_of(insn.subop); i++)
 		random_source(cluster, &insn, i, random, special);
