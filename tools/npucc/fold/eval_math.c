@@ -643,22 +643,29 @@ static void math_lrn(const struct graph_node *node, const void *input, void *out
 	}
 }
 
+/* Scale and zero point may each be one for the tensor or one a channel. */
+static bool by_channel(const struct graph_node *node, uint32_t index)
+{
+	return index < node->input_count && node->inputs[index] &&
+	       graph_element_count(node->inputs[index]) != 1;
+}
+
 static void math_quantize(const struct graph_node *node, const void *const *inputs, void *output)
 {
 	const struct graph_value *x = node->inputs[0], *y = node->outputs[0];
 	int64_t total = graph_element_count(x), inner = 1, channels = 1, i;
-	bool vector = graph_element_count(node->inputs[1]) != 1;
+	bool scales = by_channel(node, 1), zeros = by_channel(node, 2);
 	uint32_t j;
 
-	if (vector) {
+	if (scales || zeros) {
 		channels = x->dims[node->attr.axis.axis];
 		for (j = (uint32_t)node->attr.axis.axis + 1; j < x->rank; j++)
 			inner *= x->dims[j];
 	}
 	for (i = 0; i < total; i++) {
-		int64_t channel = vector ? i / inner % channels : 0;
-		double scale = optional(node, inputs, 1, channel, 1);
-		double zero = optional(node, inputs, 2, channel, 0);
+		int64_t channel = i / inner % channels;
+		double scale = optional(node, inputs, 1, scales ? channel : 0, 1);
+		double zero = optional(node, inputs, 2, zeros ? channel : 0, 0);
 		double v = eval_load(x->dtype, inputs[0], i);
 
 		if (node->op == GRAPH_OP_QUANTIZE)

@@ -10,9 +10,9 @@
 #include "../graph/graph.h"
 
 enum scan_where {
+	SCAN_NONE,	/* refused; what an operator without a row is */
 	SCAN_NPU,
 	SCAN_CPU,
-	SCAN_NONE,
 	SCAN_WHERE_COUNT
 };
 

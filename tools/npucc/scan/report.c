@@ -5,7 +5,7 @@
 
 #include "scan.h"
 
-static const char *const where_names[SCAN_WHERE_COUNT] = { "npu", "cpu", "none" };
+static const char *const where_names[SCAN_WHERE_COUNT] = { "none", "npu", "cpu" };
 
 /* Names hold any bytes; the table is one line a node whatever they are. */
 static void print_field(const char *text, int width, FILE *out)
