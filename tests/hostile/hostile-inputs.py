@@ -15,8 +15,11 @@ import tempfile
 import numpy
 from PIL import Image
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "unit", "common"))
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import onnx_file  # noqa: E402
 import png_file  # noqa: E402
+from onnx_file import field, varint  # noqa: E402
 
 SHAPE = (1, 3, 4, 5)
 random = numpy.random.default_rng(3)
@@ -32,29 +35,9 @@ def npy_files():
         yield stream.getvalue()
 
 
-# ------------------------------------------------- TensorProto, by onnx.proto's field numbers
-def varint(number):
-    number &= (1 << 64) - 1
-    out = bytearray()
-    while number > 0x7f:
-        out.append(number & 0x7f | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
-
-
-def field(number, contents):
-    if isinstance(contents, int):
-        return varint(number << 3) + varint(contents)
-    return varint(number << 3 | 2) + varint(len(contents)) + contents
-
-
+# ---------------------------------------------------------------- TensorProto
 def tensor(data_type, data, packed_dims=False):
-    if packed_dims:
-        dims = field(1, b"".join(varint(dim) for dim in SHAPE))
-    else:
-        dims = b"".join(field(1, dim) for dim in SHAPE)
-    return dims + field(2, data_type) + field(8, b"x") + data
+    return onnx_file.tensor(data_type, SHAPE, data, packed_dims=packed_dims)
 
 
 def pb_files():

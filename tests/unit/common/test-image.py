@@ -15,8 +15,10 @@ import tempfile
 import numpy
 from PIL import Image
 
-import png_file
-from tap import Tap
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
+import png_file  # noqa: E402
+from tap import Tap  # noqa: E402
 
 TOOL = sys.argv[1]
 SIZES = [(1, 1), (3, 2), (9, 5), (16, 16), (37, 19)]

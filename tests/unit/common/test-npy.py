@@ -12,7 +12,9 @@ import tempfile
 
 import numpy
 
-from tap import Tap
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
+from tap import Tap  # noqa: E402
 
 TOOL = sys.argv[1]
 DTYPES = ["float32", "float64", "float16", "uint8", "int8", "uint16", "int16", "int32", "int64", "bool"]
