@@ -120,7 +120,7 @@ static void finish(struct machine *machine)
 /* The producers' side of the ring protocol: queues.rst. */
 static bool reserve(struct npu_ring_control *ring, unsigned int log2, uint64_t *index)
 {
-	uint64_t write = __atomic_load_n(&ring->write_index, __ATOMIC_RELAXED);
+	__le64 write = __atomic_load_n(&ring->write_index, __ATOMIC_RELAXED);
 
 	do {
 		uint64_t read = __atomic_load_n(&ring->read_index, __ATOMIC_ACQUIRE);
