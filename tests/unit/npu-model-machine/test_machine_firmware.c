@@ -79,7 +79,8 @@ static struct npu_message exchange(struct board *board, uint16_t kind, const uin
 	struct npu_message reply;
 	uint32_t words[16];
 
-	memcpy(message.argument, arguments, count * sizeof(*arguments));
+	if (count)
+		memcpy(message.argument, arguments, count * sizeof(*arguments));
 	memcpy(words, &message, sizeof(words));
 	for (unsigned int i = 0; i < 16; i++)
 		write_register(board, NPU_REG_MAILBOX_TO_FW + 4 * i, words[i]);
