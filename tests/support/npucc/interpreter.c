@@ -8,7 +8,7 @@
 
 struct interpreter {
 	struct graph *graph;
-	void **data;		/* by value id; NULL for constants */
+	void **data; /* by value id; NULL for constants */
 };
 
 static size_t value_bytes(const struct graph_value *value)

@@ -56,12 +56,15 @@ static bool parse(int argc, char **argv, struct arguments *arguments, struct dia
 		} else if (!strcmp(argv[i], "--shape") && more) {
 			if (arguments->options.shape_count == NPUCC_MAX_SHAPES ||
 			    npucc_parse_shape(argv[++i],
-					      &arguments->shapes[arguments->options.shape_count++], diag))
+					      &arguments->shapes[arguments->options.shape_count++],
+					      diag))
 				return false;
-		} else if (!strcmp(argv[i], "--input") && more && arguments->input_count < MAX_FILES) {
+		} else if (!strcmp(argv[i], "--input") && more &&
+			   arguments->input_count < MAX_FILES) {
 			if (!split(argv[++i], &arguments->inputs[arguments->input_count++]))
 				return false;
-		} else if (!strcmp(argv[i], "--output") && more && arguments->output_count < MAX_FILES) {
+		} else if (!strcmp(argv[i], "--output") && more &&
+			   arguments->output_count < MAX_FILES) {
 			if (!split(argv[++i], &arguments->outputs[arguments->output_count++]))
 				return false;
 		} else if (argv[i][0] != '-' && !arguments->model) {
@@ -96,8 +99,8 @@ static bool set_inputs(struct interpreter *interpreter, const struct graph *grap
 	}
 	for (i = 0; i < arguments->input_count; i++) {
 		int index = find(graph->inputs, graph->input_count, arguments->inputs[i].name);
-		void *data = index < 0 ? NULL : npy_read(arguments->inputs[i].path,
-							 graph->inputs[index]);
+		void *data = index < 0 ? NULL :
+					 npy_read(arguments->inputs[i].path, graph->inputs[index]);
 		int result = data ? interpreter_input(interpreter, (uint32_t)index, data) : -1;
 
 		free(data);
@@ -115,9 +118,8 @@ static bool get_outputs(const struct interpreter *interpreter, const struct grap
 	for (i = 0; i < arguments->output_count; i++) {
 		int index = find(graph->outputs, graph->output_count, arguments->outputs[i].name);
 
-		if (index < 0 ||
-		    npy_write(arguments->outputs[i].path, graph->outputs[index],
-			      interpreter_output(interpreter, (uint32_t)index)))
+		if (index < 0 || npy_write(arguments->outputs[i].path, graph->outputs[index],
+					   interpreter_output(interpreter, (uint32_t)index)))
 			return false;
 	}
 	return true;
@@ -133,7 +135,8 @@ int main(int argc, char **argv)
 
 	diag_init(&diag);
 	if (!parse(argc, argv, &arguments, &diag)) {
-		fprintf(stderr, "usage: ir-run MODEL.onnx [--fusion N] [--affine] [--shape NAME=1x2x3]... "
+		fprintf(stderr,
+			"usage: ir-run MODEL.onnx [--fusion N] [--affine] [--shape NAME=1x2x3]... "
 			"[--input NAME=FILE.npy]... [--output NAME=FILE.npy]...\n");
 		result = 2;
 		goto out;

@@ -45,7 +45,9 @@ static void shape_text(const struct graph_value *value, char *text, size_t room)
 	text[used++] = '(';
 	for (i = 0; i < value->rank; i++)
 		used += (size_t)snprintf(text + used, room - used, "%" PRId64 "%s", value->dims[i],
-					 i + 1 < value->rank ? ", " : value->rank == 1 ? "," : "");
+					 i + 1 < value->rank ? ", " :
+					 value->rank == 1    ? "," :
+							       "");
 	snprintf(text + used, room - used, ")");
 }
 
@@ -59,7 +61,8 @@ void *npy_read(const char *path, const struct graph_value *value)
 	FILE *file = fopen(path, "rb");
 
 	shape_text(value, shape, sizeof(shape));
-	if (!file || fread(start, 1, 10, file) != 10 || memcmp(start, "\x93NUMPY", 6) || start[6] != 1)
+	if (!file || fread(start, 1, 10, file) != 10 || memcmp(start, "\x93NUMPY", 6) ||
+	    start[6] != 1)
 		goto bad;
 	length = start[8] | (size_t)start[9] << 8;
 	if (length >= sizeof(header) || fread(header, 1, length, file) != length)
@@ -99,8 +102,8 @@ int npy_write(const char *path, const struct graph_value *value, const void *dat
 	}
 	shape_text(value, shape, sizeof(shape));
 	length = snprintf(header, sizeof(header),
-			  "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr(value->dtype),
-			  shape);
+			  "{'descr': '%s', 'fortran_order': False, 'shape': %s, }",
+			  descr(value->dtype), shape);
 	/* Magic, length and header together are a multiple of 64 bytes. */
 	while ((10 + length + 1) % 64)
 		header[length++] = ' ';

@@ -23,8 +23,8 @@ static bool read_tensor(struct node_case *node_case, const char *path, struct no
 	node_case->tensor_files[node_case->file_count++] = files;
 	onnx_files_get(files, 0, &bytes);
 	tensor = onnx_parse_tensor(bytes, &node_case->arena, NULL);
-	if (!tensor || onnx_tensor_value(tensor, NULL, &node_case->arena, NULL, &out->dtype, out->dims,
-					 &out->data))
+	if (!tensor || onnx_tensor_value(tensor, NULL, &node_case->arena, NULL, &out->dtype,
+					 out->dims, &out->data))
 		return false;
 	out->rank = tensor->rank;
 	return true;
@@ -151,7 +151,8 @@ static int compare(const struct graph_value *value, const void *data,
 		expected = as_bfloat16(expected, &bits);
 	if (value->rank != expected->rank || value->dtype != expected->dtype ||
 	    (value->rank && memcmp(value->dims, expected->dims, value->rank * sizeof(int64_t))))
-		return diag_error(diag, "output %" PRIu32 " is %s[%s], another shape or type is expected",
+		return diag_error(diag,
+				  "output %" PRIu32 " is %s[%s], another shape or type is expected",
 				  index, graph_dtype_name(value->dtype),
 				  graph_format_shape(value, text));
 	for (i = 0; i < count; i++) {
@@ -163,7 +164,8 @@ static int compare(const struct graph_value *value, const void *data,
 			room = 0;
 		if (got == want || (isnan(got) && isnan(want)) || fabs(got - want) <= room)
 			continue;
-		return diag_error(diag, "output %" PRIu32 " element %" PRId64 " is %.9g, expected %.9g",
+		return diag_error(diag,
+				  "output %" PRIu32 " element %" PRId64 " is %.9g, expected %.9g",
 				  index, i, got, want);
 	}
 	return 0;
@@ -185,8 +187,8 @@ static int set_inputs(const struct node_case *node_case, struct interpreter *int
 	return 0;
 }
 
-int node_case_run(const struct node_case *node_case, struct npucc_model *model,
-		  uint64_t constants, struct diag *diag)
+int node_case_run(const struct node_case *node_case, struct npucc_model *model, uint64_t constants,
+		  struct diag *diag)
 {
 	struct graph *graph = npucc_model_graph(model);
 	struct interpreter *interpreter = interpreter_new(graph);

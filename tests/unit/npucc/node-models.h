@@ -48,8 +48,8 @@ struct npucc_model *node_case_load(const struct node_case *node_case, uint64_t c
  * Returns 0 when equal within rtol 1e-3 and atol 1e-4 (twice a float16's
  * precision for float16 outputs), else -1 with a sentence in @diag.
  */
-int node_case_run(const struct node_case *node_case, struct npucc_model *model,
-		  uint64_t constants, struct diag *diag);
+int node_case_run(const struct node_case *node_case, struct npucc_model *model, uint64_t constants,
+		  struct diag *diag);
 
 /* node_folders - the sorted folders below @top; the caller frees each and the list. */
 char **node_folders(const char *top, uint32_t *count);

@@ -41,7 +41,8 @@ static struct graph_value *value_of(struct graph *graph, const char *name)
 
 static struct graph_node *activation(struct graph *graph, struct graph_value *x, const char *name)
 {
-	struct graph_node *node = graph_node_new(graph, NULL, GRAPH_OP_ACTIVATION, name, "Relu", 1, 1);
+	struct graph_node *node =
+		graph_node_new(graph, NULL, GRAPH_OP_ACTIVATION, name, "Relu", 1, 1);
 
 	assert_non_null(node);
 	node->attr.activation.kind = GRAPH_ACTIVATION_RELU;

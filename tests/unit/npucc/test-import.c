@@ -156,8 +156,17 @@ static void test_shape_asked_for(void **state)
 
 static void test_shape_text(void **state)
 {
-	static const char *const bad[] = { "x", "=1x2", "x=1x", "x=0x2", "x=-1", "x=1,2", "x=1x2x", "x=ax1",
-					   "x=1x2x3x4x5x6x7x8x9", "x=99999999999999999999", "x= 1" };
+	static const char *const bad[] = { "x",
+					   "=1x2",
+					   "x=1x",
+					   "x=0x2",
+					   "x=-1",
+					   "x=1,2",
+					   "x=1x2x",
+					   "x=ax1",
+					   "x=1x2x3x4x5x6x7x8x9",
+					   "x=99999999999999999999",
+					   "x= 1" };
 	struct npucc_shape_binding shape;
 	struct diag diag;
 	char text[64];
@@ -363,7 +372,8 @@ static void test_outputs_copied(void **state)
 
 static void test_refusals(void **state)
 {
-	static const int64_t weights[] = { 2, 3, 3, 3 }, perm[] = { 0, 1, 1, 2 }, shape[] = { 5, -1 };
+	static const int64_t weights[] = { 2, 3, 3, 3 }, perm[] = { 0, 1, 1, 2 },
+			     shape[] = { 5, -1 };
 	float numbers[54] = { 0 };
 	struct onnx_builder *builder;
 	struct loaded loaded;
@@ -494,7 +504,7 @@ static void begin_tensor(struct writer *writer, uint64_t count, int type)
 
 static void test_encodings(void **state)
 {
-	static const uint8_t halves[] = { 0x80, 0x78, 1 };	/* 0x3c00, 1 */
+	static const uint8_t halves[] = { 0x80, 0x78, 1 }; /* 0x3c00, 1 */
 	static const double real = 2.5;
 	static const float single = -3;
 	struct writer writer;
@@ -710,22 +720,14 @@ static void test_files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shape_chain),
-		cmocka_unit_test(test_shape_asked_for),
-		cmocka_unit_test(test_shape_text),
-		cmocka_unit_test(test_clip),
-		cmocka_unit_test(test_softmax),
-		cmocka_unit_test(test_initializer_as_input),
-		cmocka_unit_test(test_convolution_1d),
-		cmocka_unit_test(test_auto_pad),
-		cmocka_unit_test(test_gemm),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_outputs_copied),
-		cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_encodings),
-		cmocka_unit_test(test_bad_tensors),
-		cmocka_unit_test(test_external_data),
-		cmocka_unit_test(test_depth),
+		cmocka_unit_test(test_shape_chain),    cmocka_unit_test(test_shape_asked_for),
+		cmocka_unit_test(test_shape_text),     cmocka_unit_test(test_clip),
+		cmocka_unit_test(test_softmax),	       cmocka_unit_test(test_initializer_as_input),
+		cmocka_unit_test(test_convolution_1d), cmocka_unit_test(test_auto_pad),
+		cmocka_unit_test(test_gemm),	       cmocka_unit_test(test_names),
+		cmocka_unit_test(test_outputs_copied), cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_encodings),      cmocka_unit_test(test_bad_tensors),
+		cmocka_unit_test(test_external_data),  cmocka_unit_test(test_depth),
 		cmocka_unit_test(test_files),
 	};
 

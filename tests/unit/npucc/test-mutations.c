@@ -18,12 +18,12 @@
 #include "node-models.h"
 #include "onnx_builder.h"
 
-#define MUTATIONS	10000
-#define LARGEST_SEED	8192	/* bytes of a model worth mutating */
-#define MOST_SEEDS	400
-#define ROOM		(LARGEST_SEED * 2)
-#define MEMORY		((uint64_t)16 << 20)
-#define MOST_WORK	1000000	/* steps spent interpreting what is still a model */
+#define MUTATIONS 10000
+#define LARGEST_SEED 8192 /* bytes of a model worth mutating */
+#define MOST_SEEDS 400
+#define ROOM (LARGEST_SEED * 2)
+#define MEMORY ((uint64_t)16 << 20)
+#define MOST_WORK 1000000 /* steps spent interpreting what is still a model */
 
 struct seed {
 	uint8_t *bytes;
@@ -117,7 +117,8 @@ static int make_seeds(void **state)
 
 	(void)state;
 	add_network();
-	snprintf(path, sizeof(path), "%s/onnx-testdata/usr/share/libonnx-testdata/data/node", corpus);
+	snprintf(path, sizeof(path), "%s/onnx-testdata/usr/share/libonnx-testdata/data/node",
+		 corpus);
 	folders = node_folders(path, &count);
 	assert_true(count > 100);
 	for (i = 0; i < count; i++) {
@@ -141,8 +142,11 @@ static int free_seeds(void **state)
 /* Numbers at the edges of types and of the reader's own bounds. */
 static void put_varint(uint8_t *bytes, size_t size, size_t at)
 {
-	static const uint64_t edges[] = { 0, 1, 0x7f, 0x80, 0xffff, 0x7fffffff, 0x80000000, UINT32_MAX,
-					  INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX, 8, 9, 64, 65 };
+	static const uint64_t edges[] = {
+		0,	    1,		0x7f,	    0x80,      0xffff,
+		0x7fffffff, 0x80000000, UINT32_MAX, INT64_MAX, (uint64_t)INT64_MAX + 1,
+		UINT64_MAX, 8,		9,	    64,	       65
+	};
 	uint64_t number = edges[below(sizeof(edges) / sizeof(edges[0]))];
 
 	while (at < size) {
@@ -174,16 +178,16 @@ static size_t mutate_once(uint8_t *bytes, size_t size)
 		return size;
 	case 3:
 		return below(4) ? size : at;
-	case 4:		/* take something out */
+	case 4: /* take something out */
 		length = length > size - at ? size - at : length;
 		memmove(bytes + at, bytes + at + length, size - at - length);
 		return size - length;
-	case 5:		/* repeat something */
+	case 5: /* repeat something */
 		if (size + length > ROOM || length > size - at)
 			return size;
 		memmove(bytes + at + length, bytes + at, size - at);
 		return size + length;
-	case 6:		/* a piece of another model */
+	case 6: /* a piece of another model */
 		other = &seeds[below(seed_count)];
 		if (at + length > size || length > other->size)
 			return size;

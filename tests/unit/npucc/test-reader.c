@@ -60,8 +60,8 @@ static bool decodable(const Onnx__TensorProto *tensor)
 	bool external = tensor->has_data_location &&
 			tensor->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
 
-	return graph_dtype_bytes(onnx_dtype(tensor->data_type)) && tensor->n_dims <= GRAPH_MAX_RANK &&
-	       !tensor->segment && !external;
+	return graph_dtype_bytes(onnx_dtype(tensor->data_type)) &&
+	       tensor->n_dims <= GRAPH_MAX_RANK && !tensor->segment && !external;
 }
 
 static void same_data(const struct onnx_tensor *got, const Onnx__TensorProto *want)

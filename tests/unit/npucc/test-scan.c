@@ -224,7 +224,8 @@ static void test_table(void **state)
 	assert_non_null(out);
 	scan_print(&scanned.report, out);
 	fclose(out);
-	assert_non_null(strstr(text, "verdict: unsupported (1 on the NPU, 0 on the CPU, 1 unsupported)"));
+	assert_non_null(
+		strstr(text, "verdict: unsupported (1 on the NPU, 0 on the CPU, 1 unsupported)"));
 	assert_null(strstr(text, "line\nbreak"));
 	free(text);
 	done(&scanned);

@@ -98,8 +98,10 @@ static void store_saturated(enum graph_dtype dtype, void *data, int64_t index, d
 		number = least;
 	if (number >= beyond)
 		/* All ones below the sign; U64's does not fit in int64 and is told apart. */
-		eval_store_int(dtype, data, index, dtype == GRAPH_DTYPE_U64 ? -1 :
-			       dtype == GRAPH_DTYPE_I64 ? INT64_MAX : (int64_t)(beyond - 1));
+		eval_store_int(dtype, data, index,
+			       dtype == GRAPH_DTYPE_U64 ? -1 :
+			       dtype == GRAPH_DTYPE_I64 ? INT64_MAX :
+							  (int64_t)(beyond - 1));
 	else if (dtype == GRAPH_DTYPE_U64)
 		((uint64_t *)data)[index] = (uint64_t)number;
 	else
@@ -216,7 +218,8 @@ uint64_t eval_work(const struct graph_node *node)
 	switch (node->op) {
 	case GRAPH_OP_CONV:
 	case GRAPH_OP_CONVTRANSPOSE:
-		per_element = saturating_product((uint64_t)node->inputs[1]->dims[1],
+		per_element = saturating_product(
+			(uint64_t)node->inputs[1]->dims[1],
 			saturating_product((uint64_t)node->attr.conv.window.kernel[0],
 					   (uint64_t)node->attr.conv.window.kernel[1]));
 		break;

@@ -82,7 +82,8 @@ static void transposed_plane(const struct graph_window *window, const double *x,
 						     kx * window->dilation[1];
 
 					if (oy >= 0 && oy < out_height && ox >= 0 && ox < out_width)
-						y[oy * out_width + ox] += x[iy * width + ix] *
+						y[oy * out_width + ox] +=
+							x[iy * width + ix] *
 							w[ky * window->kernel[1] + kx];
 				}
 }
@@ -109,7 +110,8 @@ static void conv_sums(const struct graph_node *node, const double *x, const doub
 				else
 					transposed_plane(&conv->window, plane, in[2], in[3],
 							 w + (channel * out_group + m % out_group) *
-							 kernel, target, out[2], out[3]);
+									 kernel,
+							 target, out[2], out[3]);
 			}
 }
 
@@ -120,7 +122,8 @@ static void matmul_sums(const struct graph_node *node, const double *a, const do
 	const struct graph_value *y = node->outputs[0];
 	struct graph_value lead_y = *y, lead_a = *va, lead_b = *vb;
 	int64_t rows = y->dims[y->rank - 2], columns = y->dims[y->rank - 1], i, m, n, k;
-	bool transpose_a = node->attr.matmul.transpose_a, transpose_b = node->attr.matmul.transpose_b;
+	bool transpose_a = node->attr.matmul.transpose_a,
+	     transpose_b = node->attr.matmul.transpose_b;
 	int64_t depth = va->dims[va->rank - (transpose_a ? 2 : 1)];
 	struct eval_walk walk;
 
@@ -192,9 +195,9 @@ static double pool_window(const struct graph_attr_pool *pool, enum graph_dtype d
 			double v;
 
 			/* What ceil_mode adds beyond the stated pads is never counted. */
-			if (inside || (pool->count_include_pad &&
-				       iy < size[0] + window->pad_end[0] &&
-				       ix < size[1] + window->pad_end[1]))
+			if (inside ||
+			    (pool->count_include_pad && iy < size[0] + window->pad_end[0] &&
+			     ix < size[1] + window->pad_end[1]))
 				counted++;
 			if (!inside)
 				continue;

@@ -298,13 +298,16 @@ static void math_eltwise(const struct graph_node *node, const void *const *input
 	eval_walk_broadcast(&walk, 1, node->inputs[1]);
 	for (i = 0; i < walk.count; i++, eval_walk_next(&walk)) {
 		if (floats)
-			eval_store(type, output, i, eltwise_float(node->attr.eltwise,
-				   eval_load(type_a, inputs[0], walk.offset[0]),
-				   eval_load(type_b, inputs[1], walk.offset[1])));
+			eval_store(type, output, i,
+				   eltwise_float(node->attr.eltwise,
+						 eval_load(type_a, inputs[0], walk.offset[0]),
+						 eval_load(type_b, inputs[1], walk.offset[1])));
 		else
-			eval_store_int(type, output, i, eltwise_int(node->attr.eltwise,
-				       eval_load_int(type_a, inputs[0], walk.offset[0]),
-				       eval_load_int(type_b, inputs[1], walk.offset[1])));
+			eval_store_int(
+				type, output, i,
+				eltwise_int(node->attr.eltwise,
+					    eval_load_int(type_a, inputs[0], walk.offset[0]),
+					    eval_load_int(type_b, inputs[1], walk.offset[1])));
 	}
 }
 
@@ -461,7 +464,7 @@ static int math_reduce(const struct graph_node *node, const void *input, void *o
 		if (!gone || reduce->keep_dims)
 			out_dim++;
 		if (gone)
-			walk.stride[1][j] = 1;	/* ARGMAX: position along its axis */
+			walk.stride[1][j] = 1; /* ARGMAX: position along its axis */
 	}
 	for (i = 0; i < count; i++)
 		accumulators[i].integer = reduce->kind == GRAPH_REDUCE_PROD;
@@ -471,9 +474,10 @@ static int math_reduce(const struct graph_node *node, const void *input, void *o
 		if (!ints)
 			accumulate(reduce, acc, eval_load(x->dtype, input, i), walk.offset[1]);
 		else
-			acc->integer = eltwise_int(reduce->kind == GRAPH_REDUCE_SUM ?
-						   GRAPH_ELTWISE_ADD : GRAPH_ELTWISE_MUL,
-						   acc->integer, eval_load_int(x->dtype, input, i));
+			acc->integer =
+				eltwise_int(reduce->kind == GRAPH_REDUCE_SUM ? GRAPH_ELTWISE_ADD :
+									       GRAPH_ELTWISE_MUL,
+					    acc->integer, eval_load_int(x->dtype, input, i));
 	}
 	for (i = 0; i < count; i++) {
 		if (ints)
@@ -612,9 +616,10 @@ static void math_batchnorm(const struct graph_node *node, const void *const *inp
 	for (i = 0; i < total; i++) {
 		int64_t channel = i / plane % x->dims[1];
 
-		eval_store(x->dtype, output, i, eval_load(x->dtype, inputs[0], i) *
-			   optional(node, inputs, 1, channel, 1) +
-			   optional(node, inputs, 2, channel, 0));
+		eval_store(x->dtype, output, i,
+			   eval_load(x->dtype, inputs[0], i) *
+					   optional(node, inputs, 1, channel, 1) +
+				   optional(node, inputs, 2, channel, 0));
 	}
 }
 
@@ -637,9 +642,11 @@ static void math_lrn(const struct graph_node *node, const void *input, void *out
 
 			sum += v * v;
 		}
-		eval_store(x->dtype, output, i, eval_load(x->dtype, input, i) /
-			   pow((double)lrn->bias + (double)lrn->alpha / (double)lrn->size * sum,
-			       (double)lrn->beta));
+		eval_store(x->dtype, output, i,
+			   eval_load(x->dtype, input, i) /
+				   pow((double)lrn->bias +
+					       (double)lrn->alpha / (double)lrn->size * sum,
+				       (double)lrn->beta));
 	}
 }
 
@@ -694,7 +701,8 @@ int eval_math(const struct graph_node *node, const void *const *inputs, void *co
 		return 0;
 	case GRAPH_OP_REDUCE:
 		if (math_reduce(node, inputs[0], outputs[0]))
-			return diag_error(diag, "not enough memory to evaluate node '%s'", node->name);
+			return diag_error(diag, "not enough memory to evaluate node '%s'",
+					  node->name);
 		return 0;
 	case GRAPH_OP_SOFTMAX:
 		math_softmax(node, inputs[0], outputs[0]);

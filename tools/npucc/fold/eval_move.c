@@ -133,11 +133,11 @@ static void move_pad(const struct graph_node *node, const void *input, void *out
 		int64_t offset = 0;
 
 		for (j = 0; j < x->rank && offset >= 0; j++) {
-			int64_t source = pad_source(pad->mode, walk.index[j] - pad->begin[j],
-						    x->dims[j]);
+			int64_t source =
+				pad_source(pad->mode, walk.index[j] - pad->begin[j], x->dims[j]);
 
-			offset = source < 0 || source >= x->dims[j] ? -1
-								    : offset + source * strides[j];
+			offset = source < 0 || source >= x->dims[j] ? -1 :
+								      offset + source * strides[j];
 		}
 		if (offset >= 0)
 			copy_element(output, i, input, offset, bytes);
@@ -189,9 +189,10 @@ static int move_gather(const struct graph_node *node, const void *input, const v
 		int64_t from = eval_load_int(index->dtype, indices, j);
 
 		if (from < -x->dims[axis] || from >= x->dims[axis])
-			return diag_error(diag, "node '%s' (%s): index %" PRId64 " is outside the %"
-					  PRId64 " entries of axis %" PRId64, node->name,
-					  node->op_type, from, x->dims[axis], axis);
+			return diag_error(diag,
+					  "node '%s' (%s): index %" PRId64
+					  " is outside the %" PRId64 " entries of axis %" PRId64,
+					  node->name, node->op_type, from, x->dims[axis], axis);
 		if (from < 0)
 			from += x->dims[axis];
 		for (i = 0; inner && i < outer; i++)

@@ -182,8 +182,8 @@ int eval_resize(const struct graph_node *node, const void *const *inputs, void *
 		    resize->coordinate != GRAPH_COORDINATE_CROP_AND_RESIZE)
 			continue;
 		next = calloc((size_t)(outer * y->dims[d] * inner) + 1, sizeof(*next));
-		if (!next || resize_dim(resize, d, current, next, outer, dims[d], y->dims[d],
-					inner)) {
+		if (!next ||
+		    resize_dim(resize, d, current, next, outer, dims[d], y->dims[d], inner)) {
 			free(next);
 			goto out;
 		}
@@ -198,7 +198,9 @@ int eval_resize(const struct graph_node *node, const void *const *inputs, void *
 out:
 	free(current);
 	if (result)
-		diag_error(diag, "node '%s' (%s) cannot be evaluated: its scale is out of range or "
-			   "memory is short", node->name, node->op_type);
+		diag_error(diag,
+			   "node '%s' (%s) cannot be evaluated: its scale is out of range or "
+			   "memory is short",
+			   node->name, node->op_type);
 	return result;
 }

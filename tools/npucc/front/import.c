@@ -11,9 +11,9 @@
 #define MAX_INLINED_NODES (1u << 20)
 
 static const struct import_operator *const operator_tables[] = {
-	import_dense_operators,	 import_elementwise_operators, import_shape_operators,
-	import_index_operators,	 import_reduce_operators,      import_norm_operators,
-	import_quant_operators,	 import_control_operators,     import_resize_operators,
+	import_dense_operators, import_elementwise_operators, import_shape_operators,
+	import_index_operators, import_reduce_operators,      import_norm_operators,
+	import_quant_operators, import_control_operators,     import_resize_operators,
 };
 
 static const struct import_operator *find_operator(const char *op_type)
@@ -131,9 +131,11 @@ static int resolve_inputs(struct import_node *in)
 			continue;
 		in->inputs[i] = scope_find(import->scope, onnx->inputs[i]);
 		if (!in->inputs[i])
-			return import_error(in, "input %" PRIu32 " is '%s', which no node before it "
-					    "makes; the model is damaged or its nodes are out of order",
-					    i, onnx_string(import->arena, onnx->inputs[i]));
+			return import_error(
+				in,
+				"input %" PRIu32 " is '%s', which no node before it "
+				"makes; the model is damaged or its nodes are out of order",
+				i, onnx_string(import->arena, onnx->inputs[i]));
 	}
 	return 0;
 }
@@ -164,8 +166,10 @@ static int inline_function(struct import_node *in, const struct onnx_function *f
 	int result = -1;
 
 	if (import->inline_depth >= IMPORT_MAX_INLINE_DEPTH)
-		return import_error(in, "functions are nested more than %d deep; no such model can be "
-				    "compiled", IMPORT_MAX_INLINE_DEPTH);
+		return import_error(in,
+				    "functions are nested more than %d deep; no such model can be "
+				    "compiled",
+				    IMPORT_MAX_INLINE_DEPTH);
 	scope_open(&scope, import->scope, NULL);
 	scope.function = function;
 	scope.call = in->onnx;
@@ -241,7 +245,8 @@ static int translate_nodes(struct import *import, const struct onnx_node *nodes,
 	if (import->inline_depth) {
 		import->inlined_nodes += count;
 		if (import->inlined_nodes > MAX_INLINED_NODES || count > MAX_INLINED_NODES)
-			return diag_error(import->diag, "branches, loops and functions unfold to more "
+			return diag_error(import->diag,
+					  "branches, loops and functions unfold to more "
 					  "than %u nodes; nothing of that size can be compiled",
 					  MAX_INLINED_NODES);
 	}
@@ -256,7 +261,8 @@ static int bind_initializers(struct import *import, const struct onnx_graph *onn
 	uint32_t i;
 
 	if (onnx->sparse_initializer_count)
-		return diag_error(import->diag, "graph '%s' has sparse initializers, which npucc does "
+		return diag_error(import->diag,
+				  "graph '%s' has sparse initializers, which npucc does "
 				  "not read; store them as dense tensors",
 				  onnx_string(import->arena, onnx->name));
 	for (i = 0; i < onnx->initializer_count; i++) {
@@ -271,8 +277,8 @@ static int bind_initializers(struct import *import, const struct onnx_graph *onn
 }
 
 int import_inline(struct import_node *in, const struct onnx_graph *graph,
-		  const struct wire_bytes *names, struct graph_value *const *values,
-		  uint32_t count, struct graph_value **results)
+		  const struct wire_bytes *names, struct graph_value *const *values, uint32_t count,
+		  struct graph_value **results)
 {
 	struct import *import = in->import;
 	struct import_scope scope;
@@ -280,8 +286,10 @@ int import_inline(struct import_node *in, const struct onnx_graph *graph,
 	uint32_t i;
 
 	if (import->inline_depth >= IMPORT_MAX_INLINE_DEPTH)
-		return import_error(in, "branches and loops are nested more than %d deep; no such "
-				    "model can be compiled", IMPORT_MAX_INLINE_DEPTH);
+		return import_error(in,
+				    "branches and loops are nested more than %d deep; no such "
+				    "model can be compiled",
+				    IMPORT_MAX_INLINE_DEPTH);
 	scope_open(&scope, import->scope, graph);
 	import->scope = &scope;
 	import->inline_depth++;
@@ -331,7 +339,8 @@ static const char *shape_template(struct import *import, const struct onnx_value
 		const char *separator = i ? "x" : "";
 
 		if (dim->has_value && dim->value >= 0)
-			text = arena_printf(import->arena, "%s%s%" PRId64, text, separator, dim->value);
+			text = arena_printf(import->arena, "%s%s%" PRId64, text, separator,
+					    dim->value);
 		else if (dim->parameter.size)
 			text = arena_printf(import->arena, "%s%s<%s>", text, separator,
 					    onnx_string(import->arena, dim->parameter));
@@ -350,15 +359,18 @@ static int check_binding(struct import *import, const struct onnx_value_info *in
 	if (!info->has_shape)
 		return 0;
 	if (info->rank != binding->rank)
-		return diag_error(import->diag, "--shape gives input '%s' %" PRIu32 " dimensions, the "
-				  "model states %" PRIu32 " (%s)", binding->name, binding->rank,
-				  info->rank, shape_template(import, info));
+		return diag_error(import->diag,
+				  "--shape gives input '%s' %" PRIu32 " dimensions, the "
+				  "model states %" PRIu32 " (%s)",
+				  binding->name, binding->rank, info->rank,
+				  shape_template(import, info));
 	for (i = 0; i < info->rank; i++)
 		if (info->dims[i].has_value && info->dims[i].value > 0 &&
 		    info->dims[i].value != binding->dims[i])
-			return diag_error(import->diag, "--shape gives dimension %" PRIu32 " of input '%s' "
-					  "the size %" PRId64 ", the model fixes it at %" PRId64, i,
-					  binding->name, binding->dims[i], info->dims[i].value);
+			return diag_error(import->diag,
+					  "--shape gives dimension %" PRIu32 " of input '%s' "
+					  "the size %" PRId64 ", the model fixes it at %" PRId64,
+					  i, binding->name, binding->dims[i], info->dims[i].value);
 	return 0;
 }
 
@@ -367,11 +379,14 @@ static int ask_for_shape(struct import *import, const struct onnx_value_info *in
 	const char *name = onnx_string(import->arena, info->name);
 
 	if (!info->has_shape)
-		return diag_error(import->diag, "the model does not state the shape of input '%s'; give "
-				  "it with --shape '%s=1x...'", name, name);
-	return diag_error(import->diag, "input '%s' has dimensions that are not fixed (%s); the device "
-			  "needs every size when compiling, give them with --shape '%s=...'", name,
-			  shape_template(import, info), name);
+		return diag_error(import->diag,
+				  "the model does not state the shape of input '%s'; give "
+				  "it with --shape '%s=1x...'",
+				  name, name);
+	return diag_error(import->diag,
+			  "input '%s' has dimensions that are not fixed (%s); the device "
+			  "needs every size when compiling, give them with --shape '%s=...'",
+			  name, shape_template(import, info), name);
 }
 
 static int input_shape(struct import *import, const struct onnx_value_info *info,
@@ -390,8 +405,10 @@ static int input_shape(struct import *import, const struct onnx_value_info *info
 	if (!info->has_shape)
 		return ask_for_shape(import, info);
 	if (info->rank > GRAPH_MAX_RANK)
-		return diag_error(import->diag, "input '%s' has %" PRIu32 " dimensions; npucc handles up "
-				  "to %d", onnx_string(import->arena, info->name), info->rank,
+		return diag_error(import->diag,
+				  "input '%s' has %" PRIu32 " dimensions; npucc handles up "
+				  "to %d",
+				  onnx_string(import->arena, info->name), info->rank,
 				  GRAPH_MAX_RANK);
 	for (i = 0; i < info->rank; i++) {
 		/* Exporters write 0 or -1 for "any"; an input of no elements makes no sense. */
@@ -416,8 +433,10 @@ static int add_constant_input(struct import *import, const struct onnx_value_inf
 	if (!binding)
 		return 0;
 	if (info->is_tensor && onnx_dtype(info->type) != binding->dtype)
-		return diag_error(import->diag, "input '%s' is to be fixed to a tensor of type %s, the "
-				  "model states %s", binding->name, graph_dtype_name(binding->dtype),
+		return diag_error(import->diag,
+				  "input '%s' is to be fixed to a tensor of type %s, the "
+				  "model states %s",
+				  binding->name, graph_dtype_name(binding->dtype),
 				  onnx_type_name(info->type));
 	value = graph_constant_new(import->graph, binding->name, binding->dtype, binding->rank,
 				   binding->dims, binding->data);
@@ -439,22 +458,28 @@ static int add_input(struct import *import, const struct onnx_value_info *info)
 	if (fixed)
 		return fixed < 0 ? -1 : 0;
 	if (!info->is_tensor)
-		return diag_error(import->diag, "input '%s' is not a tensor (a sequence, map or "
-				  "optional), which the device has no form for; give the model tensors",
-				  onnx_string(import->arena, info->name));
+		return diag_error(
+			import->diag,
+			"input '%s' is not a tensor (a sequence, map or "
+			"optional), which the device has no form for; give the model tensors",
+			onnx_string(import->arena, info->name));
 	value = graph_value_new(graph, info->name.size ? (const char *)info->name.data : "",
 				info->name.size, onnx_dtype(info->type));
 	if (!value)
 		return diag_error(import->diag, "not enough memory to import the model");
 	if (!graph_dtype_bytes(value->dtype))
-		return diag_error(import->diag, "input '%s' has element type %s, which npucc does not "
+		return diag_error(import->diag,
+				  "input '%s' has element type %s, which npucc does not "
 				  "handle; use float32, float16 or an integer type",
-				  onnx_string(import->arena, info->name), onnx_type_name(info->type));
+				  onnx_string(import->arena, info->name),
+				  onnx_type_name(info->type));
 	if (input_shape(import, info, value))
 		return -1;
 	if (graph_element_count(value) < 0)
-		return diag_error(import->diag, "input '%s' has more than 2^40 elements; give a smaller "
-				  "--shape", onnx_string(import->arena, info->name));
+		return diag_error(import->diag,
+				  "input '%s' has more than 2^40 elements; give a smaller "
+				  "--shape",
+				  onnx_string(import->arena, info->name));
 	value->is_input = true;
 	graph->inputs[graph->input_count++] = value;
 	if (scope_bind(import->scope, import->arena, info->name, value))
@@ -467,8 +492,8 @@ static int add_inputs(struct import *import, const struct onnx_graph *onnx)
 	int result = 0;
 	uint32_t i;
 
-	import->graph->inputs = arena_alloc_array(import->arena, onnx->input_count,
-						  sizeof(*import->graph->inputs));
+	import->graph->inputs =
+		arena_alloc_array(import->arena, onnx->input_count, sizeof(*import->graph->inputs));
 	if (!import->graph->inputs)
 		return diag_error(import->diag, "not enough memory to import the model");
 	/* All of them, so that every missing shape is asked for at once. */
@@ -481,8 +506,10 @@ static int add_inputs(struct import *import, const struct onnx_graph *onnx)
 		struct graph_value *value = scope_find(import->scope, bytes);
 
 		if (!result && (!value || !value->is_input))
-			result = diag_error(import->diag, "--shape names '%s', which is no input of the "
-					    "model", name);
+			result = diag_error(import->diag,
+					    "--shape names '%s', which is no input of the "
+					    "model",
+					    name);
 	}
 	return result;
 }
@@ -508,8 +535,10 @@ static int add_output(struct import *import, const struct onnx_value_info *info)
 	struct graph_value *value = scope_find(import->scope, info->name);
 
 	if (!value)
-		return diag_error(import->diag, "output '%s' of the model is made by no node; the model "
-				  "is damaged", onnx_string(import->arena, info->name));
+		return diag_error(import->diag,
+				  "output '%s' of the model is made by no node; the model "
+				  "is damaged",
+				  onnx_string(import->arena, info->name));
 	if (value->is_input || value->is_output || !value->producer)
 		value = output_copy(import, value, info->name);
 	if (!value)
@@ -528,7 +557,8 @@ static int add_outputs(struct import *import, const struct onnx_graph *onnx)
 	uint32_t i;
 
 	if (!onnx->output_count)
-		return diag_error(import->diag, "the model has no outputs; there is nothing to compute");
+		return diag_error(import->diag,
+				  "the model has no outputs; there is nothing to compute");
 	import->graph->outputs = arena_alloc_array(import->arena, onnx->output_count,
 						   sizeof(*import->graph->outputs));
 	if (!import->graph->outputs)
@@ -544,10 +574,13 @@ static int check_versions(struct import *import)
 	int64_t opset = opset_version(import, (struct wire_bytes){ NULL, 0 });
 
 	if (!import->model->opset_count)
-		diag_warning(import->diag, "the model states no operator set; version 1 is assumed");
+		diag_warning(import->diag,
+			     "the model states no operator set; version 1 is assumed");
 	if (opset < 7)
-		diag_warning(import->diag, "the model uses operator set %" PRId64 "; npucc is made for 7 "
-			     "and newer, results may differ: convert it if they do", opset);
+		diag_warning(import->diag,
+			     "the model uses operator set %" PRId64 "; npucc is made for 7 "
+			     "and newer, results may differ: convert it if they do",
+			     opset);
 	return 0;
 }
 
@@ -561,8 +594,7 @@ int import_model(struct import *import)
 	import->scope = &scope;
 	if (!import->fold_work)
 		import->fold_work = IMPORT_DEFAULT_FOLD_WORK;
-	if (check_versions(import) || bind_initializers(import, onnx) ||
-	    add_inputs(import, onnx) ||
+	if (check_versions(import) || bind_initializers(import, onnx) || add_inputs(import, onnx) ||
 	    translate_nodes(import, onnx->nodes, onnx->node_count) || add_outputs(import, onnx))
 		goto out;
 	result = 0;

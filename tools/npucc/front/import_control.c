@@ -22,14 +22,16 @@ static int import_if(struct import_node *in)
 	uint32_t i;
 
 	if (!is_constant_scalar(condition))
-		return import_unknown(in, "its condition is computed while running; the device has no "
+		return import_unknown(in,
+				      "its condition is computed while running; the device has no "
 				      "branches, export the model with one branch only");
-	branch = import_attribute(in, graph_constant_as_i64(condition, 0) ? "then_branch"
-									   : "else_branch");
+	branch = import_attribute(in, graph_constant_as_i64(condition, 0) ? "then_branch" :
+									    "else_branch");
 	if (!branch || !branch->g)
 		return import_error(in, "the branch to take is missing");
 	if (branch->g->output_count < in->onnx->output_count)
-		return import_error(in, "its branch has %" PRIu32 " outputs, %" PRIu32 " are needed",
+		return import_error(in,
+				    "its branch has %" PRIu32 " outputs, %" PRIu32 " are needed",
 				    branch->g->output_count, in->onnx->output_count);
 	results = arena_alloc_array(in->import->arena, branch->g->output_count, sizeof(*results));
 	if (!results)
@@ -44,15 +46,16 @@ static int import_if(struct import_node *in)
 
 struct loop {
 	const struct onnx_graph *body;
-	uint32_t carried;		/* values handed from one iteration to the next */
-	uint32_t collected;		/* outputs stacked over all iterations */
-	struct graph_value **values;	/* body inputs: iteration, condition, carried */
-	struct graph_value **results;	/* body outputs: condition, carried, collected */
-	struct graph_value **stacks;	/* [collected][iterations], each with a leading 1 */
+	uint32_t carried; /* values handed from one iteration to the next */
+	uint32_t collected; /* outputs stacked over all iterations */
+	struct graph_value **values; /* body inputs: iteration, condition, carried */
+	struct graph_value **results; /* body outputs: condition, carried, collected */
+	struct graph_value **stacks; /* [collected][iterations], each with a leading 1 */
 	struct wire_bytes *names;
 };
 
-static int loop_iteration(struct import_node *in, struct loop *loop, int64_t iteration, int64_t trips)
+static int loop_iteration(struct import_node *in, struct loop *loop, int64_t iteration,
+			  int64_t trips)
 {
 	uint32_t i;
 	void *data;
@@ -61,7 +64,8 @@ static int loop_iteration(struct import_node *in, struct loop *loop, int64_t ite
 	if (!loop->values[0])
 		return -1;
 	*(int64_t *)data = iteration;
-	if (import_inline(in, loop->body, loop->names, loop->values, loop->carried + 2, loop->results))
+	if (import_inline(in, loop->body, loop->names, loop->values, loop->carried + 2,
+			  loop->results))
 		return -1;
 	for (i = 0; i < loop->carried + 1; i++)
 		loop->values[1 + i] = loop->results[i];
@@ -71,7 +75,7 @@ static int loop_iteration(struct import_node *in, struct loop *loop, int64_t ite
 
 		if (!graph_shape_known(value) || value->rank + 1 > GRAPH_MAX_RANK)
 			return import_error(in, "what it collects has no known shape, or too many "
-					    "dimensions");
+						"dimensions");
 		memcpy(dims + 1, value->dims, value->rank * sizeof(dims[0]));
 		value = import_reshape(in, value, value->rank + 1, dims);
 		if (!value)
@@ -81,7 +85,8 @@ static int loop_iteration(struct import_node *in, struct loop *loop, int64_t ite
 	return 0;
 }
 
-static int loop_results(struct import_node *in, const struct loop *loop, int64_t trips, int64_t done)
+static int loop_results(struct import_node *in, const struct loop *loop, int64_t trips,
+			int64_t done)
 {
 	struct graph_node *node;
 	uint32_t i;
@@ -93,7 +98,8 @@ static int loop_results(struct import_node *in, const struct loop *loop, int64_t
 		struct graph_value **stack = loop->stacks + (int64_t)i * trips;
 
 		if (!done)
-			return import_error(in, "it runs no iteration, so what it collects has no shape");
+			return import_error(
+				in, "it runs no iteration, so what it collects has no shape");
 		node = import_node_new(in, GRAPH_OP_CONCAT, (uint32_t)done, stack, 1);
 		if (import_result(in, loop->carried + i, import_finish(in, node)))
 			return -1;
@@ -118,8 +124,8 @@ static int loop_arrays(struct import_node *in, struct loop *loop, int64_t trips)
 	for (i = 0; i < loop->carried; i++) {
 		loop->values[2 + i] = import_input(in, 2 + i);
 		if (!loop->values[2 + i])
-			return import_error(in, "the first value of carried value %" PRIu32 " is missing",
-					    i);
+			return import_error(
+				in, "the first value of carried value %" PRIu32 " is missing", i);
 	}
 	return 0;
 }
@@ -135,7 +141,8 @@ static int import_loop(struct import_node *in)
 	if (!body || !body->g)
 		return import_error(in, "its body is missing");
 	if (!is_constant_scalar(count) || (condition && !is_constant_scalar(condition)))
-		return import_unknown(in, "the number of its iterations is computed while running; the "
+		return import_unknown(in,
+				      "the number of its iterations is computed while running; the "
 				      "device has no such loops");
 	trips = graph_constant_as_i64(count, 0);
 	if (trips > MAX_ITERATIONS)
@@ -144,8 +151,7 @@ static int import_loop(struct import_node *in)
 	trips = trips < 0 ? 0 : trips;
 	loop.body = body->g;
 	loop.carried = in->input_count > 2 ? in->input_count - 2 : 0;
-	if (loop.body->input_count < loop.carried + 2 ||
-	    loop.body->output_count < loop.carried + 1)
+	if (loop.body->input_count < loop.carried + 2 || loop.body->output_count < loop.carried + 1)
 		return import_error(in, "its body does not have the inputs and outputs it needs");
 	loop.collected = loop.body->output_count - loop.carried - 1;
 	if (loop_arrays(in, &loop, trips))
@@ -161,8 +167,9 @@ static int import_loop(struct import_node *in)
 		if (loop_iteration(in, &loop, i, trips))
 			return -1;
 		if (!is_constant_scalar(loop.values[1]))
-			return import_error(in, "whether it goes on is computed while running; the device "
-					    "has no such loops");
+			return import_error(
+				in, "whether it goes on is computed while running; the device "
+				    "has no such loops");
 	}
 	return loop_results(in, &loop, trips, i);
 }

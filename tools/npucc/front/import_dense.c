@@ -25,8 +25,8 @@ static enum auto_pad read_auto_pad(const struct import_node *in)
 }
 
 /* A list attribute with one entry a spatial dimension; @otherwise when absent. */
-static int spatial_list(struct import_node *in, const char *name, uint32_t spatial, int64_t otherwise,
-			int64_t list[2])
+static int spatial_list(struct import_node *in, const char *name, uint32_t spatial,
+			int64_t otherwise, int64_t list[2])
 {
 	const struct onnx_attribute *attribute = import_attribute(in, name);
 	uint32_t lead = 2 - spatial, i;
@@ -36,8 +36,10 @@ static int spatial_list(struct import_node *in, const char *name, uint32_t spati
 	if (!attribute || !attribute->int_count)
 		return 0;
 	if (attribute->int_count != spatial)
-		return import_error(in, "attribute '%s' has %" PRIu32 " entries for %" PRIu32
-				    " spatial dimensions", name, attribute->int_count, spatial);
+		return import_error(in,
+				    "attribute '%s' has %" PRIu32 " entries for %" PRIu32
+				    " spatial dimensions",
+				    name, attribute->int_count, spatial);
 	for (i = 0; i < spatial; i++)
 		list[lead + i] = attribute->ints[i];
 	return 0;
@@ -51,8 +53,10 @@ static int read_pads(struct import_node *in, uint32_t spatial, struct graph_wind
 	if (!pads || !pads->int_count)
 		return 0;
 	if (pads->int_count != 2 * spatial)
-		return import_error(in, "attribute 'pads' has %" PRIu32 " entries, %" PRIu32
-				    " are needed", pads->int_count, 2 * spatial);
+		return import_error(in,
+				    "attribute 'pads' has %" PRIu32 " entries, %" PRIu32
+				    " are needed",
+				    pads->int_count, 2 * spatial);
 	for (i = 0; i < spatial; i++) {
 		window->pad_begin[lead + i] = pads->ints[i];
 		window->pad_end[lead + i] = pads->ints[spatial + i];
@@ -81,9 +85,11 @@ static int read_window(struct import_node *in, uint32_t spatial, const int64_t k
 		}
 	}
 	if (!graph_window_valid(window))
-		return import_error(in, "kernel_shape, strides, dilations or pads are out of range "
+		return import_error(in,
+				    "kernel_shape, strides, dilations or pads are out of range "
 				    "(kernel %" PRId64 "x%" PRId64 ", strides %" PRId64 "x%" PRId64
-				    ", dilations %" PRId64 "x%" PRId64 "; pads must not be negative)",
+				    ", dilations %" PRId64 "x%" PRId64
+				    "; pads must not be negative)",
 				    window->kernel[0], window->kernel[1], window->stride[0],
 				    window->stride[1], window->dilation[0], window->dilation[1]);
 	return 0;
@@ -147,10 +153,13 @@ static int check_planes(struct import_node *in, const struct graph_value *x,
 	if (!x || !w)
 		return import_error(in, "it needs an input and weights");
 	if (x->rank > 4)
-		return import_unknown(in, "its input has shape %s; convolutions over more than two "
-				      "dimensions are not supported", graph_format_shape(x, text));
+		return import_unknown(in,
+				      "its input has shape %s; convolutions over more than two "
+				      "dimensions are not supported",
+				      graph_format_shape(x, text));
 	if (x->rank < 3 || w->rank != x->rank)
-		return import_error(in, "its input has shape %s and its weights have rank %" PRIu32
+		return import_error(in,
+				    "its input has shape %s and its weights have rank %" PRIu32
 				    "; [N,C,H,W] and [M,C/group,kH,kW] are needed",
 				    graph_format_shape(x, text), w->rank);
 	return 0;
@@ -358,9 +367,10 @@ static int finish_pool(struct import_node *in, struct graph_value *x, uint32_t r
 	for (i = 0; i < 2; i++) {
 		dims[2 + i] = graph_window_output(&pool->window, i, x->dims[2 + i], ceil);
 		if (dims[2 + i] < 1)
-			return import_error(in, "the window is larger than the padded input of %" PRId64
-					    "x%" PRId64 "; a larger input is needed", x->dims[2],
-					    x->dims[3]);
+			return import_error(in,
+					    "the window is larger than the padded input of %" PRId64
+					    "x%" PRId64 "; a larger input is needed",
+					    x->dims[2], x->dims[3]);
 	}
 	node = import_node_new(in, GRAPH_OP_POOL, 1, &x, 1);
 	if (!node || import_stated(in, node, 0, x->dtype, 4, dims))
@@ -382,7 +392,7 @@ static int pool(struct import_node *in, enum graph_pool_kind kind)
 		return import_unknown(in, "pools over more than two dimensions are not supported");
 	if (in->onnx->output_count > 1 && in->onnx->outputs[1].size)
 		return import_unknown(in, "the second output of MaxPool (the indices) is not "
-				      "supported");
+					  "supported");
 	x = lift(in, x);
 	if (!x || read_window(in, rank - 2, NULL, &attr.window))
 		return -1;

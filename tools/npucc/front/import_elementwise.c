@@ -94,15 +94,15 @@ static int import_is_inf(struct import_node *in)
 
 	if (!x)
 		return -1;
-	return import_result(in, 0, import_activation(in, x, GRAPH_ACTIVATION_ISINF, negative,
-						      positive));
+	return import_result(in, 0,
+			     import_activation(in, x, GRAPH_ACTIVATION_ISINF, negative, positive));
 }
 
 static int import_gelu(struct import_node *in)
 {
 	struct graph_value *x = one_input(in);
-	bool is_tanh = import_attribute_is(in, "approximate", "tanh") ||
-		       !strcmp(in->op_type, "FastGelu");
+	bool is_tanh =
+		import_attribute_is(in, "approximate", "tanh") || !strcmp(in->op_type, "FastGelu");
 	struct graph_value *bias = import_input(in, 1);
 
 	if (!x)
@@ -111,8 +111,10 @@ static int import_gelu(struct import_node *in)
 		x = import_eltwise(in, GRAPH_ELTWISE_ADD, x, bias);
 	if (!x)
 		return -1;
-	return import_result(in, 0, import_activation(in, x, is_tanh ? GRAPH_ACTIVATION_GELU_TANH
-						      : GRAPH_ACTIVATION_GELU, 0, 0));
+	return import_result(
+		in, 0,
+		import_activation(
+			in, x, is_tanh ? GRAPH_ACTIVATION_GELU_TANH : GRAPH_ACTIVATION_GELU, 0, 0));
 }
 
 /* A bound of Clip: attribute before opset 11, input after. */
@@ -146,8 +148,8 @@ static int import_clip(struct import_node *in)
 		high = import_input(in, 2);
 	}
 	if (!low && !high)
-		return import_result(in, 0, import_activation(in, x, GRAPH_ACTIVATION_CLIP, alpha,
-							      beta));
+		return import_result(in, 0,
+				     import_activation(in, x, GRAPH_ACTIVATION_CLIP, alpha, beta));
 	if (!low && alpha != -INFINITY && graph_dtype_is_float(x->dtype))
 		low = import_scalar(in, x, alpha);
 	if (!high && beta != INFINITY && graph_dtype_is_float(x->dtype))
@@ -239,7 +241,8 @@ static int import_binary(struct import_node *in)
 	if (!b)
 		return -1;
 	if (a == b && kind == GRAPH_ELTWISE_MUL && graph_dtype_is_float(a->dtype))
-		return import_result(in, 0, import_activation(in, a, GRAPH_ACTIVATION_SQUARE, 0, 0));
+		return import_result(in, 0,
+				     import_activation(in, a, GRAPH_ACTIVATION_SQUARE, 0, 0));
 	return import_result(in, 0, import_eltwise(in, kind, a, b));
 }
 
@@ -260,7 +263,8 @@ static int import_variadic(struct import_node *in)
 			return -1;
 	}
 	if (!strcmp(in->op_type, "Mean") && in->input_count > 1) {
-		struct graph_value *count = import_scalar(in, result, 1.0f / (float)in->input_count);
+		struct graph_value *count =
+			import_scalar(in, result, 1.0f / (float)in->input_count);
 
 		if (!count)
 			return -1;
@@ -275,8 +279,12 @@ static int import_mod(struct import_node *in)
 
 	if (!a || !b)
 		return import_error(in, "an operand is missing");
-	return import_result(in, 0, import_eltwise(in, import_attribute_int(in, "fmod", 0)
-						   ? GRAPH_ELTWISE_FMOD : GRAPH_ELTWISE_MOD, a, b));
+	return import_result(in, 0,
+			     import_eltwise(in,
+					    import_attribute_int(in, "fmod", 0) ?
+						    GRAPH_ELTWISE_FMOD :
+						    GRAPH_ELTWISE_MOD,
+					    a, b));
 }
 
 /* Powers that are cheap functions are told apart here, once for all passes. */
@@ -320,37 +328,70 @@ static int import_where(struct import_node *in)
 }
 
 const struct import_operator import_elementwise_operators[] = {
-	{ "Relu", import_unary },	  { "LeakyRelu", import_unary },
-	{ "Elu", import_unary },	  { "Selu", import_unary },
-	{ "Celu", import_unary },	  { "Sigmoid", import_unary },
-	{ "HardSigmoid", import_unary },  { "HardSwish", import_unary },
-	{ "Swish", import_unary },	  { "QuickGelu", import_unary },
-	{ "Tanh", import_unary },	  { "Erf", import_unary },
-	{ "Mish", import_unary },	  { "Softplus", import_unary },
-	{ "Softsign", import_unary },	  { "ThresholdedRelu", import_unary },
-	{ "Shrink", import_unary },	  { "Exp", import_unary },
-	{ "Log", import_unary },	  { "Sqrt", import_unary },
-	{ "Reciprocal", import_unary },	  { "Abs", import_unary },
-	{ "Neg", import_unary },	  { "Sign", import_unary },
-	{ "Floor", import_unary },	  { "Ceil", import_unary },
-	{ "Round", import_unary },	  { "Not", import_unary },
-	{ "Sin", import_unary },	  { "Cos", import_unary },
-	{ "Tan", import_unary },	  { "Asin", import_unary },
-	{ "Acos", import_unary },	  { "Atan", import_unary },
-	{ "Sinh", import_unary },	  { "Cosh", import_unary },
-	{ "Asinh", import_unary },	  { "Acosh", import_unary },
-	{ "Atanh", import_unary },	  { "IsNaN", import_unary },
-	{ "IsInf", import_is_inf },	  { "Gelu", import_gelu },
-	{ "FastGelu", import_gelu },	  { "BiasGelu", import_gelu },
-	{ "Clip", import_clip },	  { "PRelu", import_prelu },
-	{ "Add", import_binary },	  { "Sub", import_binary },
-	{ "Mul", import_binary },	  { "Div", import_binary },
-	{ "Equal", import_binary },	  { "Greater", import_binary },
-	{ "GreaterOrEqual", import_binary }, { "Less", import_binary },
-	{ "LessOrEqual", import_binary }, { "And", import_binary },
-	{ "Or", import_binary },	  { "Xor", import_binary },
-	{ "Sum", import_variadic },	  { "Mean", import_variadic },
-	{ "Max", import_variadic },	  { "Min", import_variadic },
-	{ "Mod", import_mod },		  { "Pow", import_pow },
-	{ "Where", import_where },	  { NULL, NULL },
+	{ "Relu", import_unary },
+	{ "LeakyRelu", import_unary },
+	{ "Elu", import_unary },
+	{ "Selu", import_unary },
+	{ "Celu", import_unary },
+	{ "Sigmoid", import_unary },
+	{ "HardSigmoid", import_unary },
+	{ "HardSwish", import_unary },
+	{ "Swish", import_unary },
+	{ "QuickGelu", import_unary },
+	{ "Tanh", import_unary },
+	{ "Erf", import_unary },
+	{ "Mish", import_unary },
+	{ "Softplus", import_unary },
+	{ "Softsign", import_unary },
+	{ "ThresholdedRelu", import_unary },
+	{ "Shrink", import_unary },
+	{ "Exp", import_unary },
+	{ "Log", import_unary },
+	{ "Sqrt", import_unary },
+	{ "Reciprocal", import_unary },
+	{ "Abs", import_unary },
+	{ "Neg", import_unary },
+	{ "Sign", import_unary },
+	{ "Floor", import_unary },
+	{ "Ceil", import_unary },
+	{ "Round", import_unary },
+	{ "Not", import_unary },
+	{ "Sin", import_unary },
+	{ "Cos", import_unary },
+	{ "Tan", import_unary },
+	{ "Asin", import_unary },
+	{ "Acos", import_unary },
+	{ "Atan", import_unary },
+	{ "Sinh", import_unary },
+	{ "Cosh", import_unary },
+	{ "Asinh", import_unary },
+	{ "Acosh", import_unary },
+	{ "Atanh", import_unary },
+	{ "IsNaN", import_unary },
+	{ "IsInf", import_is_inf },
+	{ "Gelu", import_gelu },
+	{ "FastGelu", import_gelu },
+	{ "BiasGelu", import_gelu },
+	{ "Clip", import_clip },
+	{ "PRelu", import_prelu },
+	{ "Add", import_binary },
+	{ "Sub", import_binary },
+	{ "Mul", import_binary },
+	{ "Div", import_binary },
+	{ "Equal", import_binary },
+	{ "Greater", import_binary },
+	{ "GreaterOrEqual", import_binary },
+	{ "Less", import_binary },
+	{ "LessOrEqual", import_binary },
+	{ "And", import_binary },
+	{ "Or", import_binary },
+	{ "Xor", import_binary },
+	{ "Sum", import_variadic },
+	{ "Mean", import_variadic },
+	{ "Max", import_variadic },
+	{ "Min", import_variadic },
+	{ "Mod", import_mod },
+	{ "Pow", import_pow },
+	{ "Where", import_where },
+	{ NULL, NULL },
 };

@@ -47,15 +47,15 @@ static int import_constant_node(struct import_node *in)
 		return import_result(in, 0, float_constant(in, 0, 1, &attribute->f));
 	attribute = import_attribute(in, "value_floats");
 	if (attribute)
-		return import_result(in, 0, float_constant(in, 1, attribute->float_count,
-							   attribute->floats));
+		return import_result(
+			in, 0, float_constant(in, 1, attribute->float_count, attribute->floats));
 	attribute = import_attribute(in, "value_int");
 	if (attribute)
 		return import_result(in, 0, int_constant(in, 0, 1, &attribute->i));
 	attribute = import_attribute(in, "value_ints");
 	if (attribute)
-		return import_result(in, 0, int_constant(in, 1, attribute->int_count,
-							 attribute->ints));
+		return import_result(in, 0,
+				     int_constant(in, 1, attribute->int_count, attribute->ints));
 	return import_unknown(in, "it holds strings or a sparse tensor, or nothing at all");
 }
 
@@ -77,8 +77,8 @@ static int import_constant_of_shape(struct import_node *in)
 	if (rank < 0)
 		return import_error(in, "it has no shape");
 	if (fill && fill->t &&
-	    onnx_tensor_value(fill->t, in->import->files, in->import->arena, in->import->diag, &dtype,
-			      one, &element))
+	    onnx_tensor_value(fill->t, in->import->files, in->import->arena, in->import->diag,
+			      &dtype, one, &element))
 		return -1;
 	if (element && (fill->t->rank > 1 || (fill->t->rank == 1 && one[0] != 1)))
 		return import_error(in, "its value must be one element");
@@ -103,8 +103,9 @@ static int import_range(struct import_node *in)
 	if (!start || !limit || !delta)
 		return import_error(in, "an input is missing");
 	if (!graph_is_constant(start) || !graph_is_constant(limit) || !graph_is_constant(delta))
-		return import_unknown(in, "its bounds are computed while running; the device needs them "
-				      "when compiling");
+		return import_unknown(
+			in, "its bounds are computed while running; the device needs them "
+			    "when compiling");
 	if (graph_element_count(start) != 1 || graph_element_count(limit) != 1 ||
 	    graph_element_count(delta) != 1 || start->dtype != limit->dtype ||
 	    start->dtype != delta->dtype)
@@ -152,7 +153,7 @@ static int import_non_zero(struct import_node *in)
 		return import_error(in, "its input is missing");
 	if (!graph_is_constant(x) || !x->rank)
 		return import_unknown(in, "the size of its output depends on values computed while "
-				      "running");
+					  "running");
 	count = graph_element_count(x);
 	for (i = 0; i < count; i++)
 		found += eval_load(x->dtype, x->data, i) != 0;
@@ -223,7 +224,8 @@ static int import_trilu(struct import_node *in)
 	if (!x || x->rank < 2)
 		return import_error(in, "it needs a matrix");
 	if (offset && (!graph_is_constant(offset) || graph_element_count(offset) != 1))
-		return import_unknown(in, "its diagonal is computed while running; the device needs it "
+		return import_unknown(in,
+				      "its diagonal is computed while running; the device needs it "
 				      "when compiling");
 	if (offset)
 		k = graph_constant_as_i64(offset, 0);

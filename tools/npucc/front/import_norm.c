@@ -21,11 +21,15 @@ static int batch_norm_constants(struct import_node *in, struct graph_value *oper
 	for (j = 0; j < 4; j++) {
 		given[j] = import_input(in, j + 1);
 		if (!given[j] || given[j]->rank != 1 || given[j]->dims[0] != x->dims[1])
-			return import_error(in, "scale, bias, mean and variance must have one element for "
-					    "each of %" PRId64 " channels", x->dims[1]);
+			return import_error(
+				in,
+				"scale, bias, mean and variance must have one element for "
+				"each of %" PRId64 " channels",
+				x->dims[1]);
 		if (!graph_is_constant(given[j]))
-			return import_unknown(in, "its parameters are computed while running; they must "
-					      "be constants of the model");
+			return import_unknown(
+				in, "its parameters are computed while running; they must "
+				    "be constants of the model");
 	}
 	operands[1] = import_constant(in, GRAPH_DTYPE_F32, 1, &x->dims[1], &data[0]);
 	operands[2] = import_constant(in, GRAPH_DTYPE_F32, 1, &x->dims[1], &data[1]);
@@ -35,8 +39,8 @@ static int batch_norm_constants(struct import_node *in, struct graph_value *oper
 	shift = data[1];
 	for (i = 0; i < x->dims[1]; i++) {
 		double variance = eval_load(given[3]->dtype, given[3]->data, i);
-		double factor = eval_load(given[0]->dtype, given[0]->data, i) /
-				sqrt(variance + epsilon);
+		double factor =
+			eval_load(given[0]->dtype, given[0]->data, i) / sqrt(variance + epsilon);
 
 		scale[i] = (float)factor;
 		shift[i] = (float)(eval_load(given[1]->dtype, given[1]->data, i) -
@@ -58,8 +62,9 @@ static int import_batch_norm(struct import_node *in)
 		return import_unknown(in, "it is in training mode; export the model for inference");
 	for (i = 1; i < in->onnx->output_count && in->opset >= 14; i++)
 		if (in->onnx->outputs[i].size)
-			return import_unknown(in, "it has more than one output, as when training; export "
-					      "the model for inference");
+			return import_unknown(
+				in, "it has more than one output, as when training; export "
+				    "the model for inference");
 	result = batch_norm_constants(in, operands);
 	if (result)
 		return result;
@@ -181,8 +186,8 @@ static int import_group_norm(struct import_node *in)
 		return import_error(in, "it needs an input [N,C,...], scale and bias");
 	channels = operands[0]->dims[1];
 	if (attr.groups < 1 || channels % attr.groups)
-		return import_error(in, "num_groups is %" PRId64 " for %" PRId64 " channels", attr.groups,
-				    channels);
+		return import_error(in, "num_groups is %" PRId64 " for %" PRId64 " channels",
+				    attr.groups, channels);
 	for (i = 1; i < 3; i++) {
 		operands[i] = by_channel(in, operands[i], attr.groups, channels);
 		if (!operands[i])
@@ -242,12 +247,14 @@ static int import_mean_variance_norm(struct import_node *in)
 		axes |= 1u << axis;
 	}
 	if (axes >> x->rank)
-		return import_error(in, "an axis is outside its input's %" PRIu32 " dimensions", x->rank);
+		return import_error(in, "an axis is outside its input's %" PRIu32 " dimensions",
+				    x->rank);
 	mean = reduce(in, x, GRAPH_REDUCE_MEAN, axes);
 	rest = mean ? import_eltwise(in, GRAPH_ELTWISE_SUB, x, mean) : NULL;
 	square = rest ? import_activation(in, rest, GRAPH_ACTIVATION_SQUARE, 0, 0) : NULL;
 	deviation = square ? reduce(in, square, GRAPH_REDUCE_MEAN, axes) : NULL;
-	deviation = deviation ? import_activation(in, deviation, GRAPH_ACTIVATION_SQRT, 0, 0) : NULL;
+	deviation =
+		deviation ? import_activation(in, deviation, GRAPH_ACTIVATION_SQRT, 0, 0) : NULL;
 	tiny = deviation ? import_scalar(in, x, 1e-9f) : NULL;
 	deviation = tiny ? import_eltwise(in, GRAPH_ELTWISE_ADD, deviation, tiny) : NULL;
 	if (!deviation)

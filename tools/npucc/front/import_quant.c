@@ -42,7 +42,8 @@ static int import_quantize_linear(struct import_node *in)
 	if (!x || !scale)
 		return import_error(in, "its input or its scale is missing");
 	if (import_attribute_int(in, "block_size", 0))
-		return import_unknown(in, "blocked scales are not supported; use one scale a tensor or "
+		return import_unknown(in,
+				      "blocked scales are not supported; use one scale a tensor or "
 				      "channel");
 	if (quant_axis(in, x, scale, &axis))
 		return -1;
@@ -54,8 +55,9 @@ static int import_quantize_linear(struct import_node *in)
 		if (!graph_dtype_bytes(dtype))
 			return import_unknown(in, "its output type is not supported");
 	}
-	return import_result(in, 0, quant(in, quantize ? GRAPH_OP_QUANTIZE : GRAPH_OP_DEQUANTIZE, x,
-					  scale, zero, dtype, axis));
+	return import_result(in, 0,
+			     quant(in, quantize ? GRAPH_OP_QUANTIZE : GRAPH_OP_DEQUANTIZE, x, scale,
+				   zero, dtype, axis));
 }
 
 /* One operand of an integer operator as float: inputs @index, +1 (scale), +2 (zero point). */
@@ -69,8 +71,8 @@ static struct graph_value *operand(struct import_node *in, uint32_t index, int64
 	}
 	if (graph_element_count(scale) == 1)
 		axis = 0;
-	return quant(in, GRAPH_OP_DEQUANTIZE, x, scale, import_input(in, index + 2), GRAPH_DTYPE_F32,
-		     axis);
+	return quant(in, GRAPH_OP_DEQUANTIZE, x, scale, import_input(in, index + 2),
+		     GRAPH_DTYPE_F32, axis);
 }
 
 static int result_quantized(struct import_node *in, struct graph_value *y, uint32_t scale)
@@ -81,8 +83,9 @@ static int result_quantized(struct import_node *in, struct graph_value *y, uint3
 		return -1;
 	if (!import_input(in, scale))
 		return import_error(in, "the output's scale is missing");
-	return import_result(in, 0, quant(in, GRAPH_OP_QUANTIZE, y, import_input(in, scale), zero,
-					  zero ? zero->dtype : GRAPH_DTYPE_U8, 0));
+	return import_result(in, 0,
+			     quant(in, GRAPH_OP_QUANTIZE, y, import_input(in, scale), zero,
+				   zero ? zero->dtype : GRAPH_DTYPE_U8, 0));
 }
 
 /* Build a float node with the translator of another operator and these inputs. */
@@ -90,7 +93,7 @@ static struct graph_value *float_node(struct import_node *in, const char *op_typ
 				      const struct import_operator *table,
 				      struct graph_value **inputs, uint32_t count)
 {
-	static const char name[] = "\1quantized";	/* no model's name begins so */
+	static const char name[] = "\1quantized"; /* no model's name begins so */
 	struct wire_bytes output = { (const uint8_t *)name, sizeof(name) - 1 };
 	struct onnx_node onnx = *in->onnx;
 	struct import_node inner = *in;
@@ -153,12 +156,14 @@ static int import_qlinear_matmul(struct import_node *in)
 	struct graph_value *operands[2], *a = import_input(in, 0), *b = import_input(in, 3);
 
 	if (!a || !b || a->rank < 2 || b->rank < 2)
-		return import_unknown(in, "operands of fewer than two dimensions are not supported");
+		return import_unknown(in,
+				      "operands of fewer than two dimensions are not supported");
 	operands[0] = operand(in, 0, a->rank - 2);
 	operands[1] = operands[0] ? operand(in, 3, b->rank - 1) : NULL;
 	if (!operands[1])
 		return -1;
-	return result_quantized(in, float_node(in, "MatMul", import_dense_operators, operands, 2), 6);
+	return result_quantized(in, float_node(in, "MatMul", import_dense_operators, operands, 2),
+				6);
 }
 
 /* x - zero point, as float; the difference is exact. */

@@ -8,7 +8,7 @@
 static const struct {
 	const char *op_type;
 	enum graph_reduce_kind kind;
-	int64_t axes_input;	/* opset from which axes are an input */
+	int64_t axes_input; /* opset from which axes are an input */
 } reductions[] = {
 	{ "ReduceSum", GRAPH_REDUCE_SUM, 13 },
 	{ "ReduceMean", GRAPH_REDUCE_MEAN, 18 },
@@ -83,8 +83,8 @@ static int import_arg(struct import_node *in)
 	node = import_node_new(in, GRAPH_OP_REDUCE, 1, &x, 1);
 	if (!node)
 		return -1;
-	node->attr.reduce.kind = strcmp(in->op_type, "ArgMax") ? GRAPH_REDUCE_ARGMIN
-							       : GRAPH_REDUCE_ARGMAX;
+	node->attr.reduce.kind =
+		strcmp(in->op_type, "ArgMax") ? GRAPH_REDUCE_ARGMIN : GRAPH_REDUCE_ARGMAX;
 	node->attr.reduce.axes = 1u << axis;
 	node->attr.reduce.keep_dims = import_attribute_int(in, "keepdims", 1) != 0;
 	node->attr.reduce.select_last_index = import_attribute_int(in, "select_last_index", 0) != 0;
@@ -113,7 +113,8 @@ static int import_softmax(struct import_node *in)
 		return import_error(in, "its input is missing");
 	if (!x->rank)
 		return import_unknown(in, "a softmax of a scalar has no axis");
-	if (import_axis(in, import_attribute_int(in, "axis", in->opset < 13 ? 1 : -1), x->rank, &axis))
+	if (import_axis(in, import_attribute_int(in, "axis", in->opset < 13 ? 1 : -1), x->rank,
+			&axis))
 		return -1;
 	for (i = 0; i < x->rank; i++)
 		flat[i >= axis] *= x->dims[i];
@@ -129,12 +130,19 @@ static int import_softmax(struct import_node *in)
 }
 
 const struct import_operator import_reduce_operators[] = {
-	{ "ReduceSum", import_reduce },	      { "ReduceMean", import_reduce },
-	{ "ReduceMax", import_reduce },	      { "ReduceMin", import_reduce },
-	{ "ReduceProd", import_reduce },      { "ReduceL1", import_reduce },
-	{ "ReduceL2", import_reduce },	      { "ReduceSumSquare", import_reduce },
-	{ "ReduceLogSum", import_reduce },    { "ReduceLogSumExp", import_reduce },
-	{ "ArgMax", import_arg },	      { "ArgMin", import_arg },
-	{ "Softmax", import_softmax },	      { "LogSoftmax", import_softmax },
+	{ "ReduceSum", import_reduce },
+	{ "ReduceMean", import_reduce },
+	{ "ReduceMax", import_reduce },
+	{ "ReduceMin", import_reduce },
+	{ "ReduceProd", import_reduce },
+	{ "ReduceL1", import_reduce },
+	{ "ReduceL2", import_reduce },
+	{ "ReduceSumSquare", import_reduce },
+	{ "ReduceLogSum", import_reduce },
+	{ "ReduceLogSumExp", import_reduce },
+	{ "ArgMax", import_arg },
+	{ "ArgMin", import_arg },
+	{ "Softmax", import_softmax },
+	{ "LogSoftmax", import_softmax },
 	{ NULL, NULL },
 };

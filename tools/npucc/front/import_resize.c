@@ -9,22 +9,23 @@
 struct resize {
 	struct graph_attr_resize attr;
 	int64_t dims[GRAPH_MAX_RANK];
-	uint32_t axes[GRAPH_MAX_RANK];	/* dimensions that sizes, scales and roi speak of */
+	uint32_t axes[GRAPH_MAX_RANK]; /* dimensions that sizes, scales and roi speak of */
 	uint32_t axis_count;
 };
 
 static int read_modes(struct import_node *in, struct graph_attr_resize *attr)
 {
-	static const char *const coordinates[] = { "half_pixel", "half_pixel_symmetric",
-						   "pytorch_half_pixel", "align_corners", "asymmetric",
-						   "tf_crop_and_resize" };
+	static const char *const coordinates[] = { "half_pixel",	 "half_pixel_symmetric",
+						   "pytorch_half_pixel", "align_corners",
+						   "asymmetric",	 "tf_crop_and_resize" };
 	static const char *const nearest[] = { "round_prefer_floor", "round_prefer_ceil", "floor",
 					       "ceil" };
 	struct wire_bytes text;
 	uint32_t i;
 
 	/* Upsample and the first Resize know neither of the two attributes. */
-	attr->coordinate = in->opset < 11 ? GRAPH_COORDINATE_ASYMMETRIC : GRAPH_COORDINATE_HALF_PIXEL;
+	attr->coordinate =
+		in->opset < 11 ? GRAPH_COORDINATE_ASYMMETRIC : GRAPH_COORDINATE_HALF_PIXEL;
 	attr->nearest = in->opset < 11 ? GRAPH_NEAREST_FLOOR : GRAPH_NEAREST_ROUND_PREFER_FLOOR;
 	if (import_attribute_text(in, "mode", &text)) {
 		if (onnx_is(text, "linear") || onnx_is(text, "bilinear"))
@@ -39,7 +40,8 @@ static int read_modes(struct import_node *in, struct graph_attr_resize *attr)
 		for (i = 0; i < 6 && !onnx_is(text, coordinates[i]); i++)
 			;
 		if (i == 6)
-			return import_unknown(in, "coordinate_transformation_mode '%s' is not known",
+			return import_unknown(in,
+					      "coordinate_transformation_mode '%s' is not known",
 					      onnx_string(in->import->arena, text));
 		attr->coordinate = (enum graph_resize_coordinate)i;
 	}
@@ -96,11 +98,14 @@ static int float_list(struct import_node *in, uint32_t index, const char *name, 
 	if (!entries)
 		return 0;
 	if (!graph_is_constant(value))
-		return import_unknown(in, "its %s are computed while running; the device needs them when "
-				      "compiling", name);
+		return import_unknown(
+			in,
+			"its %s are computed while running; the device needs them when "
+			"compiling",
+			name);
 	if (entries > room)
-		return import_error(in, "it has %" PRId64 " %s, at most %" PRIu32 " make sense", entries,
-				    name, room);
+		return import_error(in, "it has %" PRId64 " %s, at most %" PRIu32 " make sense",
+				    entries, name, room);
 	for (i = 0; i < entries; i++)
 		list[i] = graph_constant_as_f32(value, i);
 	*count = (int32_t)entries;
@@ -122,8 +127,10 @@ static int read_roi(struct import_node *in, struct resize *resize)
 	if (result)
 		return result;
 	if (count != 2 * (int32_t)resize->axis_count)
-		return import_error(in, "its region of interest has %" PRId32 " entries, %" PRIu32
-				    " are needed", count, 2 * resize->axis_count);
+		return import_error(in,
+				    "its region of interest has %" PRId32 " entries, %" PRIu32
+				    " are needed",
+				    count, 2 * resize->axis_count);
 	for (i = 0; i < resize->axis_count; i++) {
 		resize->attr.roi_start[resize->axes[i]] = roi[i];
 		resize->attr.roi_end[resize->axes[i]] = roi[resize->axis_count + i];
@@ -138,7 +145,8 @@ static int apply_scales(struct import_node *in, const struct graph_value *x, str
 
 	for (i = 0; i < resize->axis_count; i++) {
 		uint32_t axis = resize->axes[i];
-		double roi = (double)resize->attr.roi_end[axis] - (double)resize->attr.roi_start[axis];
+		double roi =
+			(double)resize->attr.roi_end[axis] - (double)resize->attr.roi_start[axis];
 		double size = (double)x->dims[axis] * roi * (double)scales[i];
 
 		/* Written so that NaN is refused too. */
@@ -246,8 +254,10 @@ static int import_resize(struct import_node *in)
 	else if (scale_count > 0 && (uint32_t)scale_count == resize.axis_count)
 		result = apply_scales(in, x, &resize, scales);
 	else
-		result = import_error(in, "it needs one scale or size for each of %" PRIu32
-				      " dimensions", resize.axis_count);
+		result = import_error(in,
+				      "it needs one scale or size for each of %" PRIu32
+				      " dimensions",
+				      resize.axis_count);
 	return result ? result : finish_resize(in, x, &resize);
 }
 

@@ -58,8 +58,10 @@ static int import_reshape_node(struct import_node *in)
 	for (i = 0; i < count; i++) {
 		if (list[i] == 0 && !allow_zero) {
 			if ((uint32_t)i >= x->rank)
-				return import_error(in, "dimension %" PRId32 " is to be copied from an "
-						    "input of %" PRIu32 " dimensions", i, x->rank);
+				return import_error(in,
+						    "dimension %" PRId32 " is to be copied from an "
+						    "input of %" PRIu32 " dimensions",
+						    i, x->rank);
 			list[i] = x->dims[i];
 		}
 		if (list[i] == -1 && unknown >= 0)
@@ -75,8 +77,11 @@ static int import_reshape_node(struct import_node *in)
 	}
 	if (unknown >= 0) {
 		if (!known || total % known)
-			return import_error(in, "%" PRId64 " elements cannot be divided into the target "
-					    "shape's other dimensions (%" PRId64 ")", total, known);
+			return import_error(in,
+					    "%" PRId64
+					    " elements cannot be divided into the target "
+					    "shape's other dimensions (%" PRId64 ")",
+					    total, known);
 		list[unknown] = total / known;
 	}
 	return import_result(in, 0, import_reshape(in, x, (uint32_t)count, list));
@@ -91,7 +96,9 @@ static int import_flatten(struct import_node *in)
 	if (need_input(in, &x))
 		return -1;
 	if (axis < -(int64_t)x->rank || axis > x->rank)
-		return import_error(in, "axis %" PRId64 " is outside its input's %" PRIu32 " dimensions",
+		return import_error(in,
+				    "axis %" PRId64 " is outside its input's %" PRIu32
+				    " dimensions",
 				    axis, x->rank);
 	if (axis < 0)
 		axis += x->rank;
@@ -135,8 +142,10 @@ static int import_squeeze(struct import_node *in)
 		bool gone = count < 0 ? x->dims[i] == 1 : mask >> i & 1;
 
 		if (gone && x->dims[i] != 1)
-			return import_error(in, "dimension %" PRIu32 " has size %" PRId64
-					    " and cannot be squeezed", i, x->dims[i]);
+			return import_error(in,
+					    "dimension %" PRIu32 " has size %" PRId64
+					    " and cannot be squeezed",
+					    i, x->dims[i]);
 		if (!gone)
 			dims[rank++] = x->dims[i];
 	}
@@ -160,8 +169,10 @@ static int import_unsqueeze(struct import_node *in)
 		return import_error(in, "it has no axes");
 	rank = x->rank + (uint32_t)count;
 	if (rank > GRAPH_MAX_RANK)
-		return import_unknown(in, "its output has %" PRIu32 " dimensions; npucc handles up to "
-				      "%d", rank, GRAPH_MAX_RANK);
+		return import_unknown(in,
+				      "its output has %" PRIu32 " dimensions; npucc handles up to "
+				      "%d",
+				      rank, GRAPH_MAX_RANK);
 	if (axes_mask(in, axes, count, rank, &mask))
 		return -1;
 	if (__builtin_popcount(mask) != count)
@@ -235,7 +246,8 @@ static int import_concat(struct import_node *in)
 	if (need_input(in, &x))
 		return -1;
 	if (in->input_count > sizeof(inputs) / sizeof(inputs[0]))
-		return import_unknown(in, "it joins %" PRIu32 " tensors, at most 4096 are supported",
+		return import_unknown(in,
+				      "it joins %" PRIu32 " tensors, at most 4096 are supported",
 				      in->input_count);
 	if (import_axis(in, import_attribute_int(in, "axis", 1), x->rank, &axis))
 		return -1;
@@ -244,7 +256,8 @@ static int import_concat(struct import_node *in)
 		if (!in->inputs[i])
 			return import_error(in, "input %" PRIu32 " is missing", i);
 		if (in->inputs[i]->rank != x->rank)
-			return import_error(in, "input %" PRIu32 " has another rank than the first", i);
+			return import_error(in, "input %" PRIu32 " has another rank than the first",
+					    i);
 		if (in->inputs[i]->dims[axis] || i + 1 == in->input_count)
 			inputs[count++] = in->inputs[i];
 	}
@@ -263,7 +276,8 @@ static int import_concat(struct import_node *in)
 static int split_sizes(struct import_node *in, const struct graph_value *x, int64_t axis,
 		       int64_t *sizes, uint32_t outputs)
 {
-	int64_t parts = import_attribute_int(in, "num_outputs", outputs), each, left = x->dims[axis];
+	int64_t parts = import_attribute_int(in, "num_outputs", outputs), each,
+		left = x->dims[axis];
 	int32_t count, i;
 	int result;
 
@@ -271,8 +285,8 @@ static int split_sizes(struct import_node *in, const struct graph_value *x, int6
 	if (result)
 		return result;
 	if (count >= 0 && (uint32_t)count != outputs)
-		return import_error(in, "%" PRId32 " sizes are given for %" PRIu32 " outputs", count,
-				    outputs);
+		return import_error(in, "%" PRId32 " sizes are given for %" PRIu32 " outputs",
+				    count, outputs);
 	if (count >= 0)
 		return 0;
 	if (parts != outputs)
@@ -316,7 +330,8 @@ static int import_split(struct import_node *in)
 
 		dims[axis] = sizes[i];
 		if (sizes[i] < 0 || import_stated(in, node, i, x->dtype, x->rank, dims))
-			return import_error(in, "the size of output %" PRIu32 " is out of range", i);
+			return import_error(in, "the size of output %" PRIu32 " is out of range",
+					    i);
 		y = node->outputs[i];
 		if (import_result(in, i, y))
 			return -1;
@@ -478,8 +493,9 @@ static int import_pad(struct import_node *in)
 	pad.value = import_attribute_float(in, "value", 0.0f);
 	if (fill && pad.mode == GRAPH_PAD_CONSTANT) {
 		if (!graph_is_constant(fill) || graph_element_count(fill) != 1)
-			return import_unknown(in, "its fill value is computed while running; the device "
-					      "needs it when compiling");
+			return import_unknown(
+				in, "its fill value is computed while running; the device "
+				    "needs it when compiling");
 		pad.value = graph_constant_as_f32(fill, 0);
 	}
 	for (i = 0; i < x->rank; i++)
@@ -515,8 +531,10 @@ static int import_expand(struct import_node *in)
 		int64_t want = i < rank - (uint32_t)count ? 1 : list[i - (rank - (uint32_t)count)];
 
 		if (have != want && have != 1 && want != 1)
-			return import_error(in, "dimension %" PRIu32 " of size %" PRId64 " cannot be "
-					    "expanded to %" PRId64, i, have, want);
+			return import_error(in,
+					    "dimension %" PRIu32 " of size %" PRId64 " cannot be "
+					    "expanded to %" PRId64,
+					    i, have, want);
 		dims[i] = have == 1 ? want : have;
 	}
 	if (rank == x->rank && !memcmp(dims, x->dims, rank * sizeof(dims[0])))
@@ -557,8 +575,8 @@ static int import_tile(struct import_node *in)
 	for (i = 0; i < count; i++) {
 		if (repeats[i] < 0 || repeats[i] > (int64_t)1 << 40 ||
 		    (repeats[i] && x->dims[i] > ((int64_t)1 << 40) / repeats[i]))
-			return import_error(in, "repeat %" PRId32 " (%" PRId64 ") is out of range", i,
-					    repeats[i]);
+			return import_error(in, "repeat %" PRId32 " (%" PRId64 ") is out of range",
+					    i, repeats[i]);
 		dims[i] = x->dims[i] * repeats[i];
 	}
 	node = import_node_new(in, GRAPH_OP_TILE, 1, &x, 1);
@@ -604,14 +622,17 @@ static int import_depth_to_space(struct import_node *in)
 	if (need_input(in, &x))
 		return -1;
 	if (x->rank != 4 || block < 1 || block > 4096 || x->dims[1] % (block * block))
-		return import_error(in, "it needs an input [N,C,H,W] with C a multiple of blocksize "
-				    "squared (blocksize %" PRId64 ")", block);
+		return import_error(in,
+				    "it needs an input [N,C,H,W] with C a multiple of blocksize "
+				    "squared (blocksize %" PRId64 ")",
+				    block);
 	channels = x->dims[1] / (block * block);
-	return rearrange(in, x,
-			 crd ? (int64_t[6]){ x->dims[0], channels, block, block, x->dims[2], x->dims[3] }
-			     : (int64_t[6]){ x->dims[0], block, block, channels, x->dims[2], x->dims[3] },
-			 perms[crd],
-			 (int64_t[4]){ x->dims[0], channels, x->dims[2] * block, x->dims[3] * block });
+	return rearrange(
+		in, x,
+		crd ? (int64_t[6]){ x->dims[0], channels, block, block, x->dims[2], x->dims[3] } :
+		      (int64_t[6]){ x->dims[0], block, block, channels, x->dims[2], x->dims[3] },
+		perms[crd],
+		(int64_t[4]){ x->dims[0], channels, x->dims[2] * block, x->dims[3] * block });
 }
 
 static int import_space_to_depth(struct import_node *in)
@@ -623,10 +644,14 @@ static int import_space_to_depth(struct import_node *in)
 	if (need_input(in, &x))
 		return -1;
 	if (x->rank != 4 || block < 1 || block > 4096 || x->dims[2] % block || x->dims[3] % block)
-		return import_error(in, "it needs an input [N,C,H,W] with H and W multiples of "
-				    "blocksize (%" PRId64 ")", block);
-	return rearrange(in, x, (int64_t[6]){ x->dims[0], x->dims[1], x->dims[2] / block, block,
-					      x->dims[3] / block, block }, perm,
+		return import_error(in,
+				    "it needs an input [N,C,H,W] with H and W multiples of "
+				    "blocksize (%" PRId64 ")",
+				    block);
+	return rearrange(in, x,
+			 (int64_t[6]){ x->dims[0], x->dims[1], x->dims[2] / block, block,
+				       x->dims[3] / block, block },
+			 perm,
 			 (int64_t[4]){ x->dims[0], x->dims[1] * block * block, x->dims[2] / block,
 				       x->dims[3] / block });
 }

@@ -69,7 +69,8 @@ const struct onnx_attribute *import_attribute(const struct import_node *in, cons
 
 		if (!call)
 			return NULL;
-		found = find_attribute(call->call->attributes, call->call->attribute_count, reference);
+		found = find_attribute(call->call->attributes, call->call->attribute_count,
+				       reference);
 		if (!found)
 			found = find_attribute(call->function->defaults,
 					       call->function->default_count, reference);
@@ -120,12 +121,15 @@ int import_ints(struct import_node *in, uint32_t index, const char *name, int64_
 	if (value) {
 		entries = graph_element_count(value);
 		if (!graph_is_constant(value))
-			return import_unknown(in, "input %" PRIu32 " ('%s') is computed while running; "
-					      "the device needs it when compiling", index,
-					      name ? name : value->name);
+			return import_unknown(in,
+					      "input %" PRIu32 " ('%s') is computed while running; "
+					      "the device needs it when compiling",
+					      index, name ? name : value->name);
 		if (entries < 0 || entries > room)
-			return import_unknown(in, "input %" PRIu32 " has %" PRId64 " entries, at most %"
-					      PRIu32 " make sense", index, entries, room);
+			return import_unknown(in,
+					      "input %" PRIu32 " has %" PRId64
+					      " entries, at most %" PRIu32 " make sense",
+					      index, entries, room);
 		for (i = 0; i < entries; i++)
 			list[i] = graph_constant_as_i64(value, i);
 		*count = (int32_t)entries;
@@ -140,8 +144,10 @@ int import_ints(struct import_node *in, uint32_t index, const char *name, int64_
 		return 0;
 	}
 	if (attribute->int_count > room)
-		return import_unknown(in, "attribute '%s' has %" PRIu32 " entries, at most %" PRIu32
-				      " make sense", name, attribute->int_count, room);
+		return import_unknown(in,
+				      "attribute '%s' has %" PRIu32 " entries, at most %" PRIu32
+				      " make sense",
+				      name, attribute->int_count, room);
 	if (attribute->int_count)
 		memcpy(list, attribute->ints, attribute->int_count * sizeof(*list));
 	*count = (int32_t)attribute->int_count;
@@ -151,8 +157,10 @@ int import_ints(struct import_node *in, uint32_t index, const char *name, int64_
 int import_axis(struct import_node *in, int64_t axis, uint32_t rank, int64_t *result)
 {
 	if (axis < -(int64_t)rank || axis >= (int64_t)rank)
-		return import_error(in, "axis %" PRId64 " is outside the %" PRIu32 " dimensions of its "
-				    "input", axis, rank);
+		return import_error(in,
+				    "axis %" PRId64 " is outside the %" PRIu32 " dimensions of its "
+				    "input",
+				    axis, rank);
 	*result = axis < 0 ? axis + rank : axis;
 	return 0;
 }
@@ -186,7 +194,8 @@ int import_stated(struct import_node *in, struct graph_node *node, uint32_t inde
 		return import_memory(in);
 	graph_value_set_shape(value, rank, dims);
 	if (graph_element_count(value) < 0)
-		return import_error(in, "the output would have a negative dimension or more than 2^40 "
+		return import_error(in,
+				    "the output would have a negative dimension or more than 2^40 "
 				    "elements");
 	return 0;
 }
@@ -227,8 +236,10 @@ static int fold(struct import_node *in, struct graph_node *node)
 		outputs[i] = arena_alloc_array(import->arena, (uint64_t)graph_element_count(value),
 					       graph_dtype_bytes(value->dtype));
 		if (!outputs[i])
-			return import_error(in, "not enough memory to compute this constant of %" PRId64
-					    " elements", graph_element_count(value));
+			return import_error(in,
+					    "not enough memory to compute this constant of %" PRId64
+					    " elements",
+					    graph_element_count(value));
 	}
 	import->fold_work -= work;
 	if (eval_node(node, inputs, outputs, import->diag))
@@ -416,8 +427,9 @@ bool import_shapes_known(struct import_node *in)
 		if (!value || (graph_shape_known(value) && graph_dtype_bytes(value->dtype)))
 			continue;
 		if (value->producer && value->producer->op == GRAPH_OP_UNKNOWN)
-			import_unknown(in, "it reads what node '%s' (%s) gives, whose shape is not known",
-				       value->producer->name, value->producer->op_type);
+			import_unknown(
+				in, "it reads what node '%s' (%s) gives, whose shape is not known",
+				value->producer->name, value->producer->op_type);
 		else
 			import_unknown(in, "the shape of its input %" PRIu32 " is not known", i);
 		return false;

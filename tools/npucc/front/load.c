@@ -28,16 +28,21 @@ static int parse_dims(const char *text, struct npucc_shape_binding *binding, str
 
 		errno = 0;
 		size = strtoll(at, &end, 10);
-		if (end == at || errno || size < 1 || size > (long long)1 << 40 || *at < '0' || *at > '9')
-			return diag_error(diag, "'%s' is no shape: sizes of 1 or more joined by 'x' are "
-					  "needed, as in 1x3x48x320", text);
+		if (end == at || errno || size < 1 || size > (long long)1 << 40 || *at < '0' ||
+		    *at > '9')
+			return diag_error(diag,
+					  "'%s' is no shape: sizes of 1 or more joined by 'x' are "
+					  "needed, as in 1x3x48x320",
+					  text);
 		if (binding->rank == GRAPH_MAX_RANK)
 			return diag_error(diag, "shape '%s' has more than %d dimensions", text,
 					  GRAPH_MAX_RANK);
 		binding->dims[binding->rank++] = size;
 		if (*end && (*end != 'x' || !end[1]))
-			return diag_error(diag, "'%s' is no shape: sizes of 1 or more joined by 'x' are "
-					  "needed, as in 1x3x48x320", text);
+			return diag_error(diag,
+					  "'%s' is no shape: sizes of 1 or more joined by 'x' are "
+					  "needed, as in 1x3x48x320",
+					  text);
 		at = *end ? end + 1 : end;
 	}
 	return 0;
@@ -48,7 +53,8 @@ int npucc_parse_shape(char *text, struct npucc_shape_binding *binding, struct di
 	char *equals = strrchr(text, '=');
 
 	if (!equals || equals == text)
-		return diag_error(diag, "--shape '%s' does not have the form NAME=1x3x48x320", text);
+		return diag_error(diag, "--shape '%s' does not have the form NAME=1x3x48x320",
+				  text);
 	if (parse_dims(equals + 1, binding, diag))
 		return -1;
 	*equals = 0;
@@ -75,8 +81,9 @@ static int check_known(const struct graph *graph, struct diag *diag)
 			if (!graph_shape_known(node->outputs[i]))
 				return diag_error(diag, "node '%s' (%s) cannot be compiled: %s",
 						  node->name, node->op_type,
-						  node->problem ? node->problem :
-						  "the shape of its output is not known");
+						  node->problem ?
+							  node->problem :
+							  "the shape of its output is not known");
 	return 0;
 }
 
@@ -94,7 +101,8 @@ static int run_stages(struct npucc_model *model, struct wire_bytes bytes,
 	import.model = onnx_parse(bytes, &model->arena, diag);
 	if (!import.model)
 		return -1;
-	model->graph = graph_new(&model->arena, onnx_string(&model->arena, import.model->graph->name));
+	model->graph =
+		graph_new(&model->arena, onnx_string(&model->arena, import.model->graph->name));
 	import.graph = model->graph;
 	if (!model->graph)
 		return diag_error(diag, "not enough memory to import the model");

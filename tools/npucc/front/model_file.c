@@ -13,13 +13,13 @@
 #define MAX_FILES 256
 
 struct mapped_file {
-	char *path;		/* resolved; NULL for the model itself */
+	char *path; /* resolved; NULL for the model itself */
 	uint8_t *data;
 	size_t size;
 };
 
 struct onnx_files {
-	char *folder;		/* resolved folder of the model, without a slash at its end */
+	char *folder; /* resolved folder of the model, without a slash at its end */
 	struct mapped_file files[MAX_FILES];
 	uint32_t count;
 };
@@ -178,12 +178,15 @@ static int open_external(struct onnx_files *files, char *location, const char *t
 	strcpy(joined + folder_length + 1, location);
 	resolved = realpath(joined, NULL);
 	if (!resolved) {
-		diag_error(diag, "external data '%s' of tensor '%s' cannot be found: %s; keep the "
-			   "file beside the model", location, tensor_name, strerror(errno));
+		diag_error(diag,
+			   "external data '%s' of tensor '%s' cannot be found: %s; keep the "
+			   "file beside the model",
+			   location, tensor_name, strerror(errno));
 		goto out;
 	}
 	if (strncmp(resolved, files->folder, folder_length) || resolved[folder_length] != '/') {
-		diag_error(diag, "external data '%s' of tensor '%s' is a link out of the model's "
+		diag_error(diag,
+			   "external data '%s' of tensor '%s' is a link out of the model's "
 			   "folder, which is refused; copy the file beside the model",
 			   location, tensor_name);
 		goto out;
@@ -191,8 +194,10 @@ static int open_external(struct onnx_files *files, char *location, const char *t
 	file = find_file(files, resolved);
 	if (!file) {
 		if (files->count == MAX_FILES) {
-			diag_error(diag, "the model names more than %d external files; store its "
-				   "tensors in fewer", MAX_FILES - 1);
+			diag_error(diag,
+				   "the model names more than %d external files; store its "
+				   "tensors in fewer",
+				   MAX_FILES - 1);
 			goto out;
 		}
 		file = &files->files[files->count];
@@ -224,8 +229,10 @@ int onnx_files_external(struct onnx_files *files, struct wire_bytes location,
 	/* strndup() stops at a NUL; the problem is told by the lengths differing. */
 	problem = location_problem(text, location.size);
 	if (problem) {
-		result = diag_error(diag, "external data '%s' of tensor '%s' %s, which is refused; "
-				    "name a file inside the model's folder", text, tensor_name, problem);
+		result = diag_error(diag,
+				    "external data '%s' of tensor '%s' %s, which is refused; "
+				    "name a file inside the model's folder",
+				    text, tensor_name, problem);
 		goto out;
 	}
 	result = open_external(files, text, tensor_name, diag, &file);

@@ -19,18 +19,20 @@ struct onnx_reader {
 
 static int malformed(struct onnx_reader *reader, const char *what, struct wire_cursor cursor)
 {
-	return diag_error(reader->diag,
-			  "%s is not well formed near byte %" PRIu64
-			  " of the file: it is damaged, cut short, or no ONNX model; export or copy "
-			  "it again",
-			  what, (uint64_t)(cursor.at - reader->base));
+	return diag_error(
+		reader->diag,
+		"%s is not well formed near byte %" PRIu64
+		" of the file: it is damaged, cut short, or no ONNX model; export or copy "
+		"it again",
+		what, (uint64_t)(cursor.at - reader->base));
 }
 
 static int no_memory(struct onnx_reader *reader, const char *what)
 {
 	return diag_error(reader->diag,
 			  "not enough memory to read %s: the model is larger than this machine or "
-			  "the memory limit allows", what);
+			  "the memory limit allows",
+			  what);
 }
 
 static void *new_array(struct onnx_reader *reader, uint64_t count, size_t size, const char *what)
@@ -127,7 +129,7 @@ static int parse_external(struct onnx_reader *reader, struct wire_bytes bytes,
 }
 
 static const enum onnx_encoding tensor_fields[12] = {
-	[4] = ONNX_ENCODING_FLOAT,  [5] = ONNX_ENCODING_INT32,	 [6] = ONNX_ENCODING_STRING,
+	[4] = ONNX_ENCODING_FLOAT, [5] = ONNX_ENCODING_INT32,	[6] = ONNX_ENCODING_STRING,
 	[7] = ONNX_ENCODING_INT64, [10] = ONNX_ENCODING_DOUBLE, [11] = ONNX_ENCODING_UINT64,
 };
 
@@ -160,7 +162,12 @@ static int parse_tensor_field(struct onnx_reader *reader, struct onnx_tensor *te
 	case 3:
 		tensor->segmented = true;
 		return 0;
-	case 4: case 5: case 6: case 7: case 10: case 11:
+	case 4:
+	case 5:
+	case 6:
+	case 7:
+	case 10:
+	case 11:
 		tensor_count(tensor, field);
 		return 0;
 	case 8:
@@ -202,7 +209,8 @@ static int parse_tensor(struct onnx_reader *reader, struct wire_bytes bytes,
 		return malformed(reader, "a tensor", cursor);
 	if (rank > ONNX_MAX_DIMS)
 		return diag_error(reader->diag,
-				  "tensor '%s' states %" PRIu64 " dimensions, at most %d can be read",
+				  "tensor '%s' states %" PRIu64
+				  " dimensions, at most %d can be read",
 				  onnx_string(reader->arena, tensor->name), rank, ONNX_MAX_DIMS);
 	if (tensor->raw.data)
 		tensor->encoding = ONNX_ENCODING_RAW;
@@ -237,8 +245,8 @@ static int attribute_lists(struct onnx_reader *reader, struct wire_bytes bytes,
 	if (floats > ONNX_MAX_LIST || ints > ONNX_MAX_LIST || strings > ONNX_MAX_LIST)
 		return diag_error(reader->diag,
 				  "attribute '%s' has a list of more than %u entries; store it as "
-				  "a tensor", onnx_string(reader->arena, attribute->name),
-				  ONNX_MAX_LIST);
+				  "a tensor",
+				  onnx_string(reader->arena, attribute->name), ONNX_MAX_LIST);
 	float_list = new_array(reader, floats, sizeof(*float_list), "an attribute");
 	int_list = new_array(reader, ints, sizeof(*int_list), "an attribute");
 	string_list = new_array(reader, strings, sizeof(*string_list), "an attribute");
@@ -281,8 +289,8 @@ static int attribute_graph(struct onnx_reader *reader, struct wire_bytes bytes,
 	if (reader->depth >= ONNX_MAX_DEPTH)
 		return diag_error(reader->diag,
 				  "graphs are nested more than %d deep at attribute '%s'; no such "
-				  "model can be compiled", ONNX_MAX_DEPTH,
-				  onnx_string(reader->arena, attribute->name));
+				  "model can be compiled",
+				  ONNX_MAX_DEPTH, onnx_string(reader->arena, attribute->name));
 	graph = new_array(reader, 1, sizeof(*graph), "a nested graph");
 	if (!graph)
 		return -1;
@@ -297,11 +305,11 @@ static int attribute_graph(struct onnx_reader *reader, struct wire_bytes bytes,
 static enum onnx_attribute_type attribute_type(const uint64_t counts[MAX_COUNTED])
 {
 	static const uint8_t types[][2] = {
-		{ 2, ONNX_ATTRIBUTE_FLOAT },	{ 3, ONNX_ATTRIBUTE_INT },
-		{ 4, ONNX_ATTRIBUTE_STRING },	{ 5, ONNX_ATTRIBUTE_TENSOR },
-		{ 6, ONNX_ATTRIBUTE_GRAPH },	{ 7, ONNX_ATTRIBUTE_FLOATS },
-		{ 8, ONNX_ATTRIBUTE_INTS },	{ 9, ONNX_ATTRIBUTE_STRINGS },
-		{ 10, ONNX_ATTRIBUTE_TENSORS },	{ 11, ONNX_ATTRIBUTE_GRAPHS },
+		{ 2, ONNX_ATTRIBUTE_FLOAT },	      { 3, ONNX_ATTRIBUTE_INT },
+		{ 4, ONNX_ATTRIBUTE_STRING },	      { 5, ONNX_ATTRIBUTE_TENSOR },
+		{ 6, ONNX_ATTRIBUTE_GRAPH },	      { 7, ONNX_ATTRIBUTE_FLOATS },
+		{ 8, ONNX_ATTRIBUTE_INTS },	      { 9, ONNX_ATTRIBUTE_STRINGS },
+		{ 10, ONNX_ATTRIBUTE_TENSORS },	      { 11, ONNX_ATTRIBUTE_GRAPHS },
 		{ 22, ONNX_ATTRIBUTE_SPARSE_TENSOR }, { 23, ONNX_ATTRIBUTE_SPARSE_TENSORS },
 	};
 	size_t i;
@@ -364,8 +372,10 @@ static int parse_node(struct onnx_reader *reader, struct wire_bytes bytes, struc
 	struct wire_field field;
 
 	if (++reader->nodes > ONNX_MAX_NODES)
-		return diag_error(reader->diag, "the model has more than %u nodes; nothing of that "
-				  "size can be compiled", ONNX_MAX_NODES);
+		return diag_error(reader->diag,
+				  "the model has more than %u nodes; nothing of that "
+				  "size can be compiled",
+				  ONNX_MAX_NODES);
 	if (count_fields(reader, bytes, "a node", counts))
 		return -1;
 	inputs = new_array(reader, counts[1], sizeof(*inputs), "a node");
@@ -426,9 +436,10 @@ static int parse_shape(struct onnx_reader *reader, struct wire_bytes bytes,
 	if (count_fields(reader, bytes, "a shape", counts))
 		return -1;
 	if (counts[1] > ONNX_MAX_DIMS)
-		return diag_error(reader->diag, "value '%s' states %" PRIu64 " dimensions, at most "
-				  "%d can be read", onnx_string(reader->arena, info->name),
-				  counts[1], ONNX_MAX_DIMS);
+		return diag_error(reader->diag,
+				  "value '%s' states %" PRIu64 " dimensions, at most "
+				  "%d can be read",
+				  onnx_string(reader->arena, info->name), counts[1], ONNX_MAX_DIMS);
 	dims = new_array(reader, counts[1], sizeof(*dims), "a shape");
 	if (!dims)
 		return -1;
@@ -507,17 +518,21 @@ static int parse_graph_field(struct onnx_reader *reader, const struct wire_field
 		graph->name = bytes;
 		return 0;
 	case 5:
-		return parse_tensor(reader, bytes, (struct onnx_tensor *)
-				    &graph->initializers[graph->initializer_count++]);
+		return parse_tensor(
+			reader, bytes,
+			(struct onnx_tensor *)&graph->initializers[graph->initializer_count++]);
 	case 11:
-		return parse_value_info(reader, bytes, (struct onnx_value_info *)
-					&graph->inputs[graph->input_count++]);
+		return parse_value_info(
+			reader, bytes,
+			(struct onnx_value_info *)&graph->inputs[graph->input_count++]);
 	case 12:
-		return parse_value_info(reader, bytes, (struct onnx_value_info *)
-					&graph->outputs[graph->output_count++]);
+		return parse_value_info(
+			reader, bytes,
+			(struct onnx_value_info *)&graph->outputs[graph->output_count++]);
 	case 13:
-		return parse_value_info(reader, bytes, (struct onnx_value_info *)
-					&graph->value_infos[graph->value_info_count++]);
+		return parse_value_info(
+			reader, bytes,
+			(struct onnx_value_info *)&graph->value_infos[graph->value_info_count++]);
 	case 15:
 		graph->sparse_initializer_count++;
 		return 0;
@@ -629,7 +644,7 @@ static int parse_model_field(struct onnx_reader *reader, const struct wire_field
 			return 0;
 		if (model->graph)
 			return diag_error(reader->diag, "the model holds more than one main graph; "
-					  "it is damaged, export it again");
+							"it is damaged, export it again");
 		model->graph = graph;
 		return parse_graph(reader, field->bytes, graph);
 	case 8:
@@ -641,8 +656,7 @@ static int parse_model_field(struct onnx_reader *reader, const struct wire_field
 	}
 }
 
-const struct onnx_model *onnx_parse(struct wire_bytes bytes, struct arena *arena,
-				    struct diag *diag)
+const struct onnx_model *onnx_parse(struct wire_bytes bytes, struct arena *arena, struct diag *diag)
 {
 	struct onnx_reader reader = { .base = bytes.data, .arena = arena, .diag = diag };
 	struct wire_cursor cursor = wire_open(bytes);

@@ -144,8 +144,8 @@ static const struct onnx_value_info *find_info(const struct onnx_value_info *inf
 	return NULL;
 }
 
-const struct onnx_value_info *scope_value_info(const struct import_scope *scope,
-					       const char *name, size_t length)
+const struct onnx_value_info *scope_value_info(const struct import_scope *scope, const char *name,
+					       size_t length)
 {
 	struct wire_bytes bytes = { (const uint8_t *)name, length };
 	const struct onnx_value_info *info;

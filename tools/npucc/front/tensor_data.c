@@ -66,19 +66,23 @@ static int decode_dims(struct decode *decode, int64_t dims[GRAPH_MAX_RANK])
 	uint32_t i;
 
 	if (tensor->rank > GRAPH_MAX_RANK)
-		return diag_error(decode->diag, "tensor '%s' has %" PRIu32 " dimensions; npucc handles "
-				  "up to %d, merge some with Reshape", decode->name, tensor->rank,
-				  GRAPH_MAX_RANK);
+		return diag_error(decode->diag,
+				  "tensor '%s' has %" PRIu32 " dimensions; npucc handles "
+				  "up to %d, merge some with Reshape",
+				  decode->name, tensor->rank, GRAPH_MAX_RANK);
 	for (i = 0; i < tensor->rank; i++)
 		if (tensor->dims[i] < 0)
-			return diag_error(decode->diag, "tensor '%s' has a negative dimension (%" PRId64
+			return diag_error(decode->diag,
+					  "tensor '%s' has a negative dimension (%" PRId64
 					  " at position %" PRIu32 "); the model is damaged",
 					  decode->name, tensor->dims[i], i);
 	graph_value_set_shape(&shape, tensor->rank, tensor->dims);
 	count = graph_element_count(&shape);
 	if (count < 0)
-		return diag_error(decode->diag, "tensor '%s' states more than 2^40 elements; the model "
-				  "is damaged", decode->name);
+		return diag_error(decode->diag,
+				  "tensor '%s' states more than 2^40 elements; the model "
+				  "is damaged",
+				  decode->name);
 	memcpy(dims, shape.dims, sizeof(shape.dims));
 	decode->elements = (uint64_t)count;
 	decode->bytes = (uint64_t)count * graph_dtype_bytes(decode->dtype);
@@ -89,7 +93,8 @@ static int wrong_size(const struct decode *decode, const char *where, uint64_t f
 		      uint64_t expected, const char *unit)
 {
 	return diag_error(decode->diag,
-			  "tensor '%s' holds %" PRIu64 " %s in its %s, its shape and type need %" PRIu64
+			  "tensor '%s' holds %" PRIu64
+			  " %s in its %s, its shape and type need %" PRIu64
 			  "; the model is damaged, export it again",
 			  decode->name, found, unit, where, expected);
 }
@@ -105,8 +110,10 @@ static int decode_raw(const struct decode *decode, struct wire_bytes raw, const 
 		return 0;
 	}
 	*data = arena_copy(decode->arena, raw.data, raw.size);
-	return *data ? 0 : diag_error(decode->diag, "not enough memory for tensor '%s' (%" PRIu64
-				      " bytes)", decode->name, raw.size);
+	return *data ? 0 :
+		       diag_error(decode->diag,
+				  "not enough memory for tensor '%s' (%" PRIu64 " bytes)",
+				  decode->name, raw.size);
 }
 
 static void store_int(enum graph_dtype dtype, void *data, uint64_t index, uint64_t value)
@@ -205,15 +212,18 @@ static int decode_typed(const struct decode *decode, const void **data)
 	void *copy;
 
 	if (!encoding_fits(tensor->encoding, decode->dtype))
-		return diag_error(decode->diag, "tensor '%s' of type %s has its elements in a field "
+		return diag_error(decode->diag,
+				  "tensor '%s' of type %s has its elements in a field "
 				  "meant for other types (field %u); export the model again",
 				  decode->name, onnx_type_name(tensor->type), number);
 	/* Before the memory is asked for: a short list cannot claim a huge tensor. */
 	if (tensor->count != decode->elements)
-		return wrong_size(decode, "data field", tensor->count, decode->elements, "elements");
+		return wrong_size(decode, "data field", tensor->count, decode->elements,
+				  "elements");
 	copy = arena_alloc(decode->arena, decode->bytes);
 	if (!copy)
-		return diag_error(decode->diag, "not enough memory for tensor '%s' (%" PRIu64 " bytes)",
+		return diag_error(decode->diag,
+				  "not enough memory for tensor '%s' (%" PRIu64 " bytes)",
 				  decode->name, decode->bytes);
 	while (wire_next(&cursor, &field) > 0)
 		if (field.number == number)
@@ -234,7 +244,8 @@ static int parse_number(const struct decode *decode, struct wire_bytes text, con
 		unsigned int digit = (unsigned int)text.data[i] - '0';
 
 		if (digit > 9 || value > (UINT64_MAX - digit) / 10)
-			return diag_error(decode->diag, "tensor '%s' states '%s' as the %s of its "
+			return diag_error(decode->diag,
+					  "tensor '%s' states '%s' as the %s of its "
 					  "external data, which is no number; the model is damaged",
 					  decode->name, onnx_string(decode->arena, text), what);
 		value = value * 10 + digit;
@@ -243,16 +254,17 @@ static int parse_number(const struct decode *decode, struct wire_bytes text, con
 	return 0;
 }
 
-static int decode_external(const struct decode *decode, struct onnx_files *files,
-			   const void **data)
+static int decode_external(const struct decode *decode, struct onnx_files *files, const void **data)
 {
 	const struct onnx_tensor *tensor = decode->tensor;
 	uint64_t offset = 0, length = decode->bytes;
 	struct wire_bytes file;
 
 	if (!files)
-		return diag_error(decode->diag, "tensor '%s' is in an external file, but the model did "
-				  "not come from a file", decode->name);
+		return diag_error(decode->diag,
+				  "tensor '%s' is in an external file, but the model did "
+				  "not come from a file",
+				  decode->name);
 	if (parse_number(decode, tensor->offset, "offset", &offset))
 		return -1;
 	if (tensor->length.size && parse_number(decode, tensor->length, "length", &length))
@@ -260,9 +272,12 @@ static int decode_external(const struct decode *decode, struct onnx_files *files
 	if (onnx_files_external(files, tensor->location, decode->name, decode->diag, &file))
 		return -1;
 	if (offset > file.size || length > file.size - offset)
-		return diag_error(decode->diag, "tensor '%s' lies at bytes %" PRIu64 "+%" PRIu64 " of "
-				  "external file '%s', which has only %" PRIu64 "; the file is cut or "
-				  "belongs to another model", decode->name, offset, length,
+		return diag_error(decode->diag,
+				  "tensor '%s' lies at bytes %" PRIu64 "+%" PRIu64 " of "
+				  "external file '%s', which has only %" PRIu64
+				  "; the file is cut or "
+				  "belongs to another model",
+				  decode->name, offset, length,
 				  onnx_string(decode->arena, tensor->location), file.size);
 	file.data += offset;
 	file.size = length;
@@ -283,12 +298,17 @@ int onnx_tensor_value(const struct onnx_tensor *tensor, struct onnx_files *files
 
 	*dtype = decode.dtype;
 	if (!graph_dtype_bytes(decode.dtype))
-		return diag_error(diag, "tensor '%s' has element type %s (%" PRId32 "), which npucc does "
-				  "not handle; convert it to float32, float16 or an integer of 8 bits "
-				  "or more", decode.name, onnx_type_name(tensor->type), tensor->type);
+		return diag_error(
+			diag,
+			"tensor '%s' has element type %s (%" PRId32 "), which npucc does "
+			"not handle; convert it to float32, float16 or an integer of 8 bits "
+			"or more",
+			decode.name, onnx_type_name(tensor->type), tensor->type);
 	if (tensor->segmented)
-		return diag_error(diag, "tensor '%s' is stored in segments, a form no longer in use; "
-				  "save the model again with a recent onnx package", decode.name);
+		return diag_error(diag,
+				  "tensor '%s' is stored in segments, a form no longer in use; "
+				  "save the model again with a recent onnx package",
+				  decode.name);
 	if (decode_dims(&decode, dims))
 		return -1;
 	switch (tensor->encoding) {

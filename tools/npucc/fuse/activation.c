@@ -52,11 +52,13 @@ uint32_t fuse_activation(struct graph *graph)
 	struct graph_node *node, *following, *producer;
 	uint32_t count = 0;
 
-	graph_for_each_node(graph, node, following) {
+	graph_for_each_node(graph, node, following)
+	{
 		if (node->op != GRAPH_OP_ACTIVATION || !is_fusable(node->attr.activation.kind))
 			continue;
 		producer = node->inputs[0]->producer;
-		if (!producer || !takes_activation(producer) || !graph_single_user(node->inputs[0]) ||
+		if (!producer || !takes_activation(producer) ||
+		    !graph_single_user(node->inputs[0]) ||
 		    node->inputs[0]->dtype != node->outputs[0]->dtype)
 			continue;
 		producer->activation = node->attr.activation;
@@ -82,7 +84,8 @@ uint32_t fuse_affine(struct graph *graph)
 	struct match_linear linear;
 	uint32_t count = 0;
 
-	graph_for_each_node(graph, node, following) {
+	graph_for_each_node(graph, node, following)
+	{
 		if (!match_linear_node(node, &linear) || !linear.x->producer ||
 		    !graph_single_user(linear.x))
 			continue;
@@ -95,7 +98,8 @@ uint32_t fuse_affine(struct graph *graph)
 		}
 		activation->affine = true;
 		activation->scale = (float)(linear.scale * (double)activation->scale);
-		activation->shift = (float)(linear.scale * (double)activation->shift + linear.shift);
+		activation->shift =
+			(float)(linear.scale * (double)activation->shift + linear.shift);
 		fuse_take_output(graph, linear.x->producer, node);
 		count++;
 	}
@@ -127,7 +131,8 @@ static const struct graph_node *later(const struct graph_node *a, const struct g
 static uint32_t absorb_residual(struct graph *graph, struct graph_node *sum)
 {
 	struct graph_value *a = sum->inputs[0], *b = sum->inputs[1], *other;
-	bool first = takes_residual(a, sum->outputs[0]), second = takes_residual(b, sum->outputs[0]);
+	bool first = takes_residual(a, sum->outputs[0]),
+	     second = takes_residual(b, sum->outputs[0]);
 	struct graph_node *node;
 
 	if (a == b || (!first && !second) || !graph_shape_equal(a, b))
@@ -152,9 +157,10 @@ uint32_t fuse_residual(struct graph *graph)
 	struct graph_node *node, *following;
 	uint32_t count = 0;
 
-	graph_for_each_node(graph, node, following)
-		if (node->op == GRAPH_OP_ELTWISE && node->attr.eltwise == GRAPH_ELTWISE_ADD &&
-		    node->activation.kind == GRAPH_ACTIVATION_NONE)
-			count += absorb_residual(graph, node);
+	graph_for_each_node(graph, node,
+			    following) if (node->op == GRAPH_OP_ELTWISE &&
+					   node->attr.eltwise == GRAPH_ELTWISE_ADD &&
+					   node->activation.kind == GRAPH_ACTIVATION_NONE) count +=
+		absorb_residual(graph, node);
 	return count;
 }

@@ -5,7 +5,7 @@
 
 static const struct {
 	const char *name;
-	int level;		/* least fusion level that runs it */
+	int level; /* least fusion level that runs it */
 	uint32_t (*run)(struct graph *graph);
 } passes[FUSE_PASS_COUNT] = {
 	[FUSE_VIEWS] = { "views", 1, fuse_views },
@@ -41,8 +41,10 @@ static int run_pass(struct graph *graph, uint32_t pass, struct diag *diag, uint3
 	graph_remove_dead(graph);
 	*changes += count;
 	if (graph_verify(graph, diag))
-		return diag_error(diag, "the fusion pass '%s' broke the graph; leave it out and report "
-				  "this with the model", passes[pass].name);
+		return diag_error(diag,
+				  "the fusion pass '%s' broke the graph; leave it out and report "
+				  "this with the model",
+				  passes[pass].name);
 	return 0;
 }
 
@@ -75,7 +77,8 @@ int fuse_graph(struct graph *graph, int level, uint64_t disabled, struct diag *d
 	for (round = 0; round < MAX_ROUNDS; round++) {
 		changes = 0;
 		if (run_group(graph, 0, FUSE_RESIDUAL, level, disabled, diag, &changes) ||
-		    run_group(graph, FUSE_RESIDUAL, FUSE_PASS_COUNT, level, disabled, diag, &changes))
+		    run_group(graph, FUSE_RESIDUAL, FUSE_PASS_COUNT, level, disabled, diag,
+			      &changes))
 			return -1;
 		if (!changes)
 			return 0;

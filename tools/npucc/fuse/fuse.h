@@ -14,7 +14,7 @@ enum fuse_pass {
 	FUSE_VIEWS,		/* identity reshapes, transposes, casts; pairs of them */
 	FUSE_PAD,		/* PAD of zeros into the window of CONV */
 	FUSE_NORM,		/* decomposed LayerNorm back to one node */
-	FUSE_PATTERNS,		/* decomposed activations (HardSwish, SiLU, GELU, ...) back to one node */
+	FUSE_PATTERNS,		/* decomposed activations (SiLU, GELU, ...) back to one node */
 	FUSE_BATCHNORM,		/* BATCHNORM, Mul and Div by constants into weights and bias */
 	FUSE_BIAS,		/* Add and Sub of a constant into the bias */
 	FUSE_LINEAR,		/* chains of scalar arithmetic; into the weights that follow */

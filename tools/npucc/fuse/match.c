@@ -153,7 +153,8 @@ bool match_channels(const struct graph_value *constant, const struct graph_value
 		return false;
 	lead = like->rank - constant->rank;
 	for (i = 0; i < constant->rank; i++)
-		if (constant->dims[i] != 1 && (lead + i != dim || constant->dims[i] != like->dims[dim]))
+		if (constant->dims[i] != 1 &&
+		    (lead + i != dim || constant->dims[i] != like->dims[dim]))
 			return false;
 	varies = graph_element_count(constant) > 1;
 	for (c = 0; c < like->dims[dim]; c++)
@@ -193,9 +194,8 @@ void fuse_take_output(struct graph *graph, struct graph_node *node, struct graph
 	graph_node_remove(graph, last);
 }
 
-uint32_t fuse_become_activation(struct graph *graph, struct graph_node *node,
-				struct graph_value *x, enum graph_activation_kind kind,
-				float alpha, float beta)
+uint32_t fuse_become_activation(struct graph *graph, struct graph_node *node, struct graph_value *x,
+				enum graph_activation_kind kind, float alpha, float beta)
 {
 	if (graph_node_set_input(graph, node, 0, x) || graph_node_resize_inputs(graph, node, 1))
 		return 0;
@@ -208,9 +208,9 @@ uint32_t fuse_become_activation(struct graph *graph, struct graph_node *node,
 	return 1;
 }
 
-uint32_t fuse_scaled_activation(struct graph *graph, struct graph_node *node,
-				struct graph_value *x, enum graph_activation_kind kind,
-				float alpha, float beta, double factor)
+uint32_t fuse_scaled_activation(struct graph *graph, struct graph_node *node, struct graph_value *x,
+				enum graph_activation_kind kind, float alpha, float beta,
+				double factor)
 {
 	struct graph_node *inner;
 	struct graph_value *y;
@@ -259,8 +259,9 @@ static struct graph_value *scaled_weights(struct graph *graph, const struct grap
 		return NULL;
 	}
 	for (i = 0; i < count; i++)
-		eval_store(w->dtype, data, i, eval_load(w->dtype, w->data, i) *
-			   (double)scale[weight_channel(node, i)]);
+		eval_store(w->dtype, data, i,
+			   eval_load(w->dtype, w->data, i) *
+				   (double)scale[weight_channel(node, i)]);
 	return graph_constant_new(graph, w->name, w->dtype, w->rank, w->dims, data);
 }
 
@@ -296,9 +297,10 @@ uint32_t fuse_scale_weights(struct graph *graph, struct graph_node *node, const 
 
 		eval_store(w->dtype, data, i, before * (double)scale[i] + (double)shift[i]);
 	}
-	bias = graph_constant_new(graph, old ? old->name : node->name, w->dtype, 1, &channels, data);
-	weights = all_one(scale, channels) ? node->inputs[GRAPH_IN_WEIGHT]
-					   : scaled_weights(graph, node, scale);
+	bias = graph_constant_new(graph, old ? old->name : node->name, w->dtype, 1, &channels,
+				  data);
+	weights = all_one(scale, channels) ? node->inputs[GRAPH_IN_WEIGHT] :
+					     scaled_weights(graph, node, scale);
 	if (!bias || !weights || graph_node_set_input(graph, node, GRAPH_IN_WEIGHT, weights) ||
 	    graph_node_set_input(graph, node, GRAPH_IN_BIAS, bias))
 		return 0;

@@ -100,7 +100,8 @@ static uint32_t become_layernorm(struct graph *graph, struct graph_node *node,
 				 struct graph_value *x, int64_t axis, float epsilon, bool rms)
 {
 	if (graph_node_resize_inputs(graph, node, 3) || graph_node_set_input(graph, node, 0, x) ||
-	    graph_node_set_input(graph, node, 1, NULL) || graph_node_set_input(graph, node, 2, NULL))
+	    graph_node_set_input(graph, node, 1, NULL) ||
+	    graph_node_set_input(graph, node, 2, NULL))
 		return 0;
 	memset(&node->attr, 0, sizeof(node->attr));
 	node->op = GRAPH_OP_LAYERNORM;
@@ -126,8 +127,8 @@ static uint32_t match_layernorm(struct graph *graph, struct graph_node *node)
 		return become_layernorm(graph, node, d, axis, epsilon, true);
 	}
 	/* Some exporters compute the difference twice. */
-	if (variance != d && (!is_centred(variance, &other, &other_axis) || other != x ||
-			      other_axis != centre_axis))
+	if (variance != d &&
+	    (!is_centred(variance, &other, &other_axis) || other != x || other_axis != centre_axis))
 		return 0;
 	if (axis != centre_axis)
 		return 0;
@@ -188,7 +189,8 @@ uint32_t fuse_norm(struct graph *graph)
 	struct graph_node *node, *following;
 	uint32_t count = 0, done;
 
-	graph_for_each_node(graph, node, following) {
+	graph_for_each_node(graph, node, following)
+	{
 		if (node->op != GRAPH_OP_ELTWISE || node->activation.kind != GRAPH_ACTIVATION_NONE)
 			continue;
 		done = match_layernorm(graph, node);

@@ -73,8 +73,8 @@ static uint32_t match_mish(struct graph *graph, struct graph_node *node, struct 
 {
 	struct graph_node *tanh_node = match_activation(gate, GRAPH_ACTIVATION_TANH), *softplus;
 
-	softplus = tanh_node ? match_activation(tanh_node->inputs[0], GRAPH_ACTIVATION_SOFTPLUS)
-			     : NULL;
+	softplus = tanh_node ? match_activation(tanh_node->inputs[0], GRAPH_ACTIVATION_SOFTPLUS) :
+			       NULL;
 	if (!softplus || softplus->inputs[0] != operand->x)
 		return 0;
 	return fuse_scaled_activation(graph, node, operand->x, GRAPH_ACTIVATION_MISH, 0, 0,
@@ -174,8 +174,8 @@ static uint32_t match_product(struct graph *graph, struct graph_node *node)
 		struct operand operand = { node->inputs[1 - side], 1 };
 
 		done = match_gates(graph, node, gate, &operand);
-		while (!done && operand.x->producer && match_linear_node(operand.x->producer, &step) &&
-		       step.shift == 0) {
+		while (!done && operand.x->producer &&
+		       match_linear_node(operand.x->producer, &step) && step.shift == 0) {
 			operand.x = step.x;
 			operand.factor *= step.scale;
 			done = match_gates(graph, node, gate, &operand);
@@ -200,8 +200,8 @@ static uint32_t match_extreme(struct graph *graph, struct graph_node *node)
 		if (match_uniform(node->inputs[side], &number) && !graph_is_constant(x) &&
 		    graph_shape_equal(x, node->outputs[0])) {
 			if (is_max && number == 0)
-				return fuse_become_activation(graph, node, x, GRAPH_ACTIVATION_RELU, 0,
-							      0);
+				return fuse_become_activation(graph, node, x, GRAPH_ACTIVATION_RELU,
+							      0, 0);
 			return fuse_become_activation(graph, node, x, GRAPH_ACTIVATION_CLIP,
 						      is_max ? (float)number : -INFINITY,
 						      is_max ? INFINITY : (float)number);
@@ -236,8 +236,8 @@ static uint32_t match_clips(struct graph *graph, struct graph_node *node)
 		return 0;
 	low_before = fminf(fmaxf(low_before, low), high);
 	high_before = fminf(fmaxf(high_before, low), high);
-	return fuse_become_activation(graph, node, before->inputs[0], GRAPH_ACTIVATION_CLIP, low_before,
-				      high_before);
+	return fuse_become_activation(graph, node, before->inputs[0], GRAPH_ACTIVATION_CLIP,
+				      low_before, high_before);
 }
 
 /* clip(alpha x + beta, 0, h) scaled to 1 is a HARDSIGMOID. */
@@ -253,7 +253,8 @@ static uint32_t match_hardsigmoid(struct graph *graph, struct graph_node *node)
 	if (!clip)
 		return 0;
 	match_linear_value(clip->inputs[0], &inner);
-	if (!hard_gate(node->outputs[0], inner.x, &alpha, &beta, &factor) || !match_close(factor, 1))
+	if (!hard_gate(node->outputs[0], inner.x, &alpha, &beta, &factor) ||
+	    !match_close(factor, 1))
 		return 0;
 	return fuse_become_activation(graph, node, inner.x, GRAPH_ACTIVATION_HARDSIGMOID,
 				      (float)alpha, (float)beta);
@@ -264,13 +265,15 @@ uint32_t fuse_patterns(struct graph *graph)
 	struct graph_node *node, *following;
 	uint32_t count = 0, done;
 
-	graph_for_each_node(graph, node, following) {
+	graph_for_each_node(graph, node, following)
+	{
 		done = 0;
 		if (node->op == GRAPH_OP_ACTIVATION &&
 		    (node->attr.activation.kind == GRAPH_ACTIVATION_CLIP ||
 		     node->attr.activation.kind == GRAPH_ACTIVATION_RELU))
 			done = match_clips(graph, node);
-		if (node->op == GRAPH_OP_ELTWISE && node->activation.kind == GRAPH_ACTIVATION_NONE) {
+		if (node->op == GRAPH_OP_ELTWISE &&
+		    node->activation.kind == GRAPH_ACTIVATION_NONE) {
 			if (node->attr.eltwise == GRAPH_ELTWISE_MUL)
 				done = match_product(graph, node);
 			else if (node->attr.eltwise == GRAPH_ELTWISE_MAX ||

@@ -108,8 +108,7 @@ uint32_t fuse_views(struct graph *graph)
 	struct graph_node *node, *following;
 	uint32_t count = 0;
 
-	graph_for_each_node(graph, node, following)
-		count += simplify_view(graph, node);
+	graph_for_each_node(graph, node, following) count += simplify_view(graph, node);
 	return count;
 }
 
@@ -123,7 +122,8 @@ static bool pads_plane(const struct graph_node *pad, double fill)
 	    pad->inputs[0]->rank != 4)
 		return false;
 	for (i = 0; i < 4; i++)
-		if (attr->begin[i] < 0 || attr->end[i] < 0 || (i < 2 && (attr->begin[i] || attr->end[i])))
+		if (attr->begin[i] < 0 || attr->end[i] < 0 ||
+		    (i < 2 && (attr->begin[i] || attr->end[i])))
 			return false;
 	return true;
 }
@@ -184,9 +184,9 @@ uint32_t fuse_pad(struct graph *graph)
 	struct graph_node *node, *following;
 	uint32_t count = 0;
 
-	graph_for_each_node(graph, node, following)
-		if (node->op == GRAPH_OP_CONV || node->op == GRAPH_OP_POOL)
-			count += absorb_pad(graph, node);
+	graph_for_each_node(graph, node,
+			    following) if (node->op == GRAPH_OP_CONV || node->op == GRAPH_OP_POOL)
+		count += absorb_pad(graph, node);
 	return count;
 }
 
@@ -210,15 +210,17 @@ uint32_t fuse_transpose(struct graph *graph)
 	struct graph_node *node, *following, *transpose;
 	uint32_t count = 0, side;
 
-	graph_for_each_node(graph, node, following) {
+	graph_for_each_node(graph, node, following)
+	{
 		if (node->op != GRAPH_OP_MATMUL)
 			continue;
 		for (side = 0; side < 2; side++) {
-			bool *flag = side ? &node->attr.matmul.transpose_b
-					  : &node->attr.matmul.transpose_a;
+			bool *flag = side ? &node->attr.matmul.transpose_b :
+					    &node->attr.matmul.transpose_a;
 
 			transpose = swaps_last_two(node->inputs[side]);
-			if (!transpose || graph_node_set_input(graph, node, side, transpose->inputs[0]))
+			if (!transpose ||
+			    graph_node_set_input(graph, node, side, transpose->inputs[0]))
 				continue;
 			*flag = !*flag;
 			node->merged++;

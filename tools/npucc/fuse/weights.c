@@ -25,11 +25,12 @@ static bool eltwise_by_channel(const struct graph_node *node, uint32_t side, uin
 {
 	const struct graph_value *like = node->inputs[side], *other = node->inputs[1 - side];
 	int64_t channels = like->dims[dim], c;
-	bool add = node->attr.eltwise == GRAPH_ELTWISE_ADD ||
-		   node->attr.eltwise == GRAPH_ELTWISE_SUB;
+	bool add =
+		node->attr.eltwise == GRAPH_ELTWISE_ADD || node->attr.eltwise == GRAPH_ELTWISE_SUB;
 	float *numbers = add ? shift : scale;
 
-	if (!graph_shape_equal(like, node->outputs[0]) || !match_channels(other, like, dim, numbers))
+	if (!graph_shape_equal(like, node->outputs[0]) ||
+	    !match_channels(other, like, dim, numbers))
 		return false;
 	for (c = 0; c < channels; c++) {
 		if (add)
@@ -77,7 +78,8 @@ static uint32_t absorb_eltwise(struct graph *graph, struct graph_node *node)
 		return 0;
 	}
 	if (eltwise_by_channel(node, side, dim, numbers, numbers + node->inputs[side]->dims[dim]))
-		done = absorb(graph, node, producer, numbers, numbers + node->inputs[side]->dims[dim]);
+		done = absorb(graph, node, producer, numbers,
+			      numbers + node->inputs[side]->dims[dim]);
 	free(numbers);
 	return done;
 }
@@ -118,7 +120,8 @@ uint32_t fuse_batchnorm(struct graph *graph)
 	struct graph_node *node, *following;
 	uint32_t count = 0;
 
-	graph_for_each_node(graph, node, following) {
+	graph_for_each_node(graph, node, following)
+	{
 		if (node->op == GRAPH_OP_BATCHNORM)
 			count += absorb_batchnorm(graph, node);
 		else if (is_plain_eltwise(node, GRAPH_ELTWISE_MUL, GRAPH_ELTWISE_DIV))
@@ -132,9 +135,9 @@ uint32_t fuse_bias(struct graph *graph)
 	struct graph_node *node, *following;
 	uint32_t count = 0;
 
-	graph_for_each_node(graph, node, following)
-		if (is_plain_eltwise(node, GRAPH_ELTWISE_ADD, GRAPH_ELTWISE_SUB))
-			count += absorb_eltwise(graph, node);
+	graph_for_each_node(graph, node, following) if (is_plain_eltwise(node, GRAPH_ELTWISE_ADD,
+									 GRAPH_ELTWISE_SUB))
+		count += absorb_eltwise(graph, node);
 	return count;
 }
 
@@ -214,7 +217,8 @@ static uint32_t merge_linear(struct graph *graph, struct graph_node *node,
 	struct graph_node *before = own->x->producer;
 	struct match_linear first;
 
-	if (own->scale == 1 && own->shift == 0 && graph_value_can_replace(node->outputs[0], own->x)) {
+	if (own->scale == 1 && own->shift == 0 &&
+	    graph_value_can_replace(node->outputs[0], own->x)) {
 		graph_value_replace(graph, node->outputs[0], own->x);
 		return 1;
 	}
@@ -231,7 +235,8 @@ uint32_t fuse_linear(struct graph *graph)
 	struct match_linear linear;
 	uint32_t count = 0, done;
 
-	graph_for_each_node(graph, node, following) {
+	graph_for_each_node(graph, node, following)
+	{
 		if (!match_linear_node(node, &linear))
 			continue;
 		done = merge_linear(graph, node, &linear);

@@ -72,8 +72,8 @@ uint32_t graph_dtype_bytes(enum graph_dtype dtype)
 
 bool graph_dtype_is_float(enum graph_dtype dtype)
 {
-	return dtype == GRAPH_DTYPE_F32 || dtype == GRAPH_DTYPE_F16 ||
-	       dtype == GRAPH_DTYPE_BF16 || dtype == GRAPH_DTYPE_F64;
+	return dtype == GRAPH_DTYPE_F32 || dtype == GRAPH_DTYPE_F16 || dtype == GRAPH_DTYPE_BF16 ||
+	       dtype == GRAPH_DTYPE_F64;
 }
 
 char *graph_format_shape(const struct graph_value *value, char text[GRAPH_SHAPE_TEXT])
@@ -209,9 +209,9 @@ static void dump_pool(const struct graph_attr_pool *pool, FILE *out)
 static void dump_resize(const struct graph_attr_resize *resize, uint32_t rank, FILE *out)
 {
 	static const char *const modes[] = { "nearest", "linear", "cubic" };
-	static const char *const coordinates[] = { "half_pixel",    "half_pixel_symmetric",
+	static const char *const coordinates[] = { "half_pixel",	 "half_pixel_symmetric",
 						   "pytorch_half_pixel", "align_corners",
-						   "asymmetric",    "crop_and_resize" };
+						   "asymmetric",	 "crop_and_resize" };
 	static const char *const nearest[] = { "round_prefer_floor", "round_prefer_ceil", "floor",
 					       "ceil" };
 	uint32_t i;

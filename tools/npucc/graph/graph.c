@@ -79,8 +79,8 @@ void graph_value_set_shape(struct graph_value *value, uint32_t rank, const int64
 }
 
 struct graph_value *graph_constant_new(struct graph *graph, const char *name,
-				       enum graph_dtype dtype, uint32_t rank,
-				       const int64_t *dims, const void *data)
+				       enum graph_dtype dtype, uint32_t rank, const int64_t *dims,
+				       const void *data)
 {
 	struct graph_value *value = graph_value_new(graph, name, strlen(name), dtype);
 
@@ -142,9 +142,9 @@ static void graph_unlink(struct graph *graph, struct graph_node *node)
 	node->next = NULL;
 }
 
-struct graph_node *graph_node_new(struct graph *graph, struct graph_node *before,
-				  enum graph_op op, const char *name, const char *op_type,
-				  uint32_t input_count, uint32_t output_count)
+struct graph_node *graph_node_new(struct graph *graph, struct graph_node *before, enum graph_op op,
+				  const char *name, const char *op_type, uint32_t input_count,
+				  uint32_t output_count)
 {
 	struct graph_node *node = arena_alloc(graph->arena, sizeof(*node));
 
@@ -185,8 +185,7 @@ static int graph_add_use(struct graph *graph, struct graph_value *value, struct 
 	return 0;
 }
 
-static void graph_drop_use(struct graph_value *value, const struct graph_node *node,
-			   uint32_t index)
+static void graph_drop_use(struct graph_value *value, const struct graph_node *node, uint32_t index)
 {
 	uint32_t i;
 
@@ -299,8 +298,7 @@ void graph_node_remove(struct graph *graph, struct graph_node *node)
 	graph->node_count--;
 }
 
-void graph_node_move_before(struct graph *graph, struct graph_node *node,
-			    struct graph_node *before)
+void graph_node_move_before(struct graph *graph, struct graph_node *node, struct graph_node *before)
 {
 	if (node == before)
 		return;
@@ -313,7 +311,8 @@ static bool graph_node_is_dead(const struct graph_node *node)
 	uint32_t i;
 
 	for (i = 0; i < node->output_count; i++)
-		if (node->outputs[i] && (node->outputs[i]->use_count || node->outputs[i]->is_output))
+		if (node->outputs[i] &&
+		    (node->outputs[i]->use_count || node->outputs[i]->is_output))
 			return false;
 	return true;
 }

@@ -45,7 +45,7 @@ enum graph_dtype {
 	GRAPH_DTYPE_I64,
 	GRAPH_DTYPE_U64,
 	GRAPH_DTYPE_BOOL,	/* one byte, 0 or 1 */
-	GRAPH_DTYPE_OTHER,	/* a type ONNX knows and npucc does not (strings, 4 and 8 bit floats) */
+	GRAPH_DTYPE_OTHER,	/* one ONNX knows and npucc does not (strings, 8-bit floats) */
 	GRAPH_DTYPE_COUNT
 };
 

@@ -68,8 +68,8 @@ int graph_broadcast(const struct graph_value *a, const struct graph_value *b,
 	return 0;
 }
 
-__attribute__((format(printf, 3, 4)))
-static int bad(const struct graph_node *node, struct diag *diag, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int bad(const struct graph_node *node,
+						     struct diag *diag, const char *format, ...)
 {
 	char text[512];
 	va_list args;
@@ -88,8 +88,9 @@ static int need_rank(const struct graph_node *node, struct diag *diag, uint32_t 
 
 	if (value->rank == rank)
 		return 0;
-	return bad(node, diag, "input %" PRIu32 " has shape %s, a tensor of rank %" PRIu32 " is needed",
-		   index, graph_format_shape(value, text), rank);
+	return bad(node, diag,
+		   "input %" PRIu32 " has shape %s, a tensor of rank %" PRIu32 " is needed", index,
+		   graph_format_shape(value, text), rank);
 }
 
 static int infer_bias(const struct graph_node *node, struct diag *diag, int64_t channels)
@@ -130,20 +131,25 @@ static int infer_conv(const struct graph_node *node, struct diag *diag, struct g
 		return -1;
 	if (!graph_window_valid(&conv->window) || conv->window.kernel[0] != w->dims[2] ||
 	    conv->window.kernel[1] != w->dims[3])
-		return bad(node, diag, "kernel, strides, dilations or pads are out of range or do not "
-			   "match the weights' %" PRId64 "x%" PRId64, w->dims[2], w->dims[3]);
+		return bad(node, diag,
+			   "kernel, strides, dilations or pads are out of range or do not "
+			   "match the weights' %" PRId64 "x%" PRId64,
+			   w->dims[2], w->dims[3]);
 	if (conv->group < 1 || x->dims[1] % conv->group || w->dims[0] % conv->group ||
 	    x->dims[1] / conv->group != w->dims[1])
-		return bad(node, diag, "%" PRId64 " input channels in %" PRId64 " groups do not match "
-			   "weights for %" PRId64 " outputs of %" PRId64 " inputs each", x->dims[1],
-			   conv->group, w->dims[0], w->dims[1]);
+		return bad(node, diag,
+			   "%" PRId64 " input channels in %" PRId64 " groups do not match "
+			   "weights for %" PRId64 " outputs of %" PRId64 " inputs each",
+			   x->dims[1], conv->group, w->dims[0], w->dims[1]);
 	dims[0] = x->dims[0];
 	dims[1] = w->dims[0];
 	for (i = 0; i < 2; i++) {
 		dims[2 + i] = graph_window_output(&conv->window, i, x->dims[2 + i], false);
 		if (dims[2 + i] < 1)
-			return bad(node, diag, "the kernel is larger than the padded input of %" PRId64
-				   "x%" PRId64 "; a larger input is needed", x->dims[2], x->dims[3]);
+			return bad(node, diag,
+				   "the kernel is larger than the padded input of %" PRId64
+				   "x%" PRId64 "; a larger input is needed",
+				   x->dims[2], x->dims[3]);
 	}
 	graph_value_set_shape(result, 4, dims);
 	result->dtype = x->dtype;
@@ -163,11 +169,15 @@ static int infer_convtranspose(const struct graph_node *node, struct diag *diag,
 		return -1;
 	if (!graph_window_valid(window) || window->kernel[0] != w->dims[2] ||
 	    window->kernel[1] != w->dims[3])
-		return bad(node, diag, "kernel, strides, dilations or pads are out of range or do not "
-			   "match the weights' %" PRId64 "x%" PRId64, w->dims[2], w->dims[3]);
+		return bad(node, diag,
+			   "kernel, strides, dilations or pads are out of range or do not "
+			   "match the weights' %" PRId64 "x%" PRId64,
+			   w->dims[2], w->dims[3]);
 	if (conv->group < 1 || x->dims[1] != w->dims[0] || x->dims[1] % conv->group)
-		return bad(node, diag, "%" PRId64 " input channels in %" PRId64 " groups do not match "
-			   "weights for %" PRId64 " inputs", x->dims[1], conv->group, w->dims[0]);
+		return bad(node, diag,
+			   "%" PRId64 " input channels in %" PRId64 " groups do not match "
+			   "weights for %" PRId64 " inputs",
+			   x->dims[1], conv->group, w->dims[0]);
 	if (w->dims[1] > ((int64_t)1 << 40) / conv->group)
 		return bad(node, diag, "the number of output channels is out of range");
 	dims[0] = x->dims[0];
@@ -207,8 +217,10 @@ static int infer_matmul(const struct graph_node *node, struct diag *diag,
 	lead_b.rank -= 2;
 	if (depth_a != depth_b || graph_broadcast(&lead_a, &lead_b, result))
 		return bad(node, diag, "operands of shape %s%s and %s%s cannot be multiplied",
-			   graph_format_shape(a, text_a), matmul->transpose_a ? " (transposed)" : "",
-			   graph_format_shape(b, text_b), matmul->transpose_b ? " (transposed)" : "");
+			   graph_format_shape(a, text_a),
+			   matmul->transpose_a ? " (transposed)" : "",
+			   graph_format_shape(b, text_b),
+			   matmul->transpose_b ? " (transposed)" : "");
 	result->dims[result->rank++] = m;
 	result->dims[result->rank++] = n;
 	result->dtype = a->dtype;
@@ -225,7 +237,8 @@ static int infer_eltwise(const struct graph_node *node, struct diag *diag,
 		return bad(node, diag, "shapes %s and %s do not go together",
 			   graph_format_shape(a, text_a), graph_format_shape(b, text_b));
 	if (a->dtype != b->dtype && node->attr.eltwise != GRAPH_ELTWISE_POW)
-		return bad(node, diag, "operands of types %s and %s cannot be combined; insert a Cast",
+		return bad(node, diag,
+			   "operands of types %s and %s cannot be combined; insert a Cast",
 			   graph_dtype_name(a->dtype), graph_dtype_name(b->dtype));
 	result->dtype = graph_eltwise_is_compare(node->attr.eltwise) ? GRAPH_DTYPE_BOOL : a->dtype;
 	return 0;
@@ -267,8 +280,10 @@ static int infer_pool(const struct graph_node *node, struct diag *diag,
 
 		dims[2 + i] = stated->has_rank && stated->rank == 4 ? stated->dims[2 + i] : least;
 		if (least < 1)
-			return bad(node, diag, "the window is larger than the padded input of %" PRId64
-				   "x%" PRId64 "; a larger input is needed", x->dims[2], x->dims[3]);
+			return bad(node, diag,
+				   "the window is larger than the padded input of %" PRId64
+				   "x%" PRId64 "; a larger input is needed",
+				   x->dims[2], x->dims[3]);
 		if (dims[2 + i] < least && dims[2 + i] < most)
 			return bad(node, diag, "the output is smaller than the windows it holds");
 		if (dims[2 + i] > most && dims[2 + i] > least)
@@ -289,13 +304,15 @@ static int infer_reduce(const struct graph_node *node, struct diag *diag,
 	uint32_t i, rank = 0;
 
 	if (reduce->axes >> x->rank)
-		return bad(node, diag, "an axis is beyond the input's %" PRIu32 " dimensions", x->rank);
+		return bad(node, diag, "an axis is beyond the input's %" PRIu32 " dimensions",
+			   x->rank);
 	for (i = 0; i < x->rank; i++) {
 		bool reduced = reduce->axes >> i & 1;
 
-		if (reduced && x->dims[i] == 0 && (index || reduce->kind == GRAPH_REDUCE_MAX ||
-						    reduce->kind == GRAPH_REDUCE_MIN))
-			return bad(node, diag, "dimension %" PRIu32 " is empty and has no extreme", i);
+		if (reduced && x->dims[i] == 0 &&
+		    (index || reduce->kind == GRAPH_REDUCE_MAX || reduce->kind == GRAPH_REDUCE_MIN))
+			return bad(node, diag, "dimension %" PRIu32 " is empty and has no extreme",
+				   i);
 		if (!reduced)
 			dims[rank++] = x->dims[i];
 		else if (reduce->keep_dims)
@@ -317,8 +334,9 @@ static int infer_transpose(const struct graph_node *node, struct diag *diag,
 		int64_t from = node->attr.transpose.perm[i];
 
 		if (from < 0 || from >= x->rank || (seen >> from & 1))
-			return bad(node, diag, "perm is no permutation of the input's %" PRIu32
-				   " dimensions", x->rank);
+			return bad(node, diag,
+				   "perm is no permutation of the input's %" PRIu32 " dimensions",
+				   x->rank);
 		seen |= 1u << from;
 		dims[i] = x->dims[from];
 	}
@@ -335,20 +353,23 @@ static int infer_concat(const struct graph_node *node, struct diag *diag,
 	uint32_t i, j;
 
 	if (axis < 0 || axis >= first->rank)
-		return bad(node, diag, "axis %" PRId64 " is beyond the inputs' %" PRIu32 " dimensions",
-			   axis, first->rank);
+		return bad(node, diag,
+			   "axis %" PRId64 " is beyond the inputs' %" PRIu32 " dimensions", axis,
+			   first->rank);
 	graph_value_set_shape(result, first->rank, first->dims);
 	result->dtype = first->dtype;
 	for (i = 1; i < node->input_count; i++) {
 		const struct graph_value *x = node->inputs[i];
 
 		if (x->rank != first->rank || x->dtype != first->dtype)
-			return bad(node, diag, "input %" PRIu32 " differs from the first in rank or type",
-				   i);
+			return bad(node, diag,
+				   "input %" PRIu32 " differs from the first in rank or type", i);
 		for (j = 0; j < x->rank; j++)
 			if (j != axis && x->dims[j] != first->dims[j])
-				return bad(node, diag, "input %" PRIu32 " differs from the first in "
-					   "dimension %" PRIu32 ", which is not the axis", i, j);
+				return bad(node, diag,
+					   "input %" PRIu32 " differs from the first in "
+					   "dimension %" PRIu32 ", which is not the axis",
+					   i, j);
 		if (x->dims[axis] > ((int64_t)1 << 40) - result->dims[axis])
 			return bad(node, diag, "the output is too large");
 		result->dims[axis] += x->dims[axis];
@@ -388,23 +409,28 @@ static int infer_split(const struct graph_node *node, struct diag *diag)
 	uint32_t i, j;
 
 	if (axis < 0 || axis >= x->rank)
-		return bad(node, diag, "axis %" PRId64 " is beyond the input's %" PRIu32 " dimensions",
-			   axis, x->rank);
+		return bad(node, diag,
+			   "axis %" PRId64 " is beyond the input's %" PRIu32 " dimensions", axis,
+			   x->rank);
 	for (i = 0; i < node->output_count; i++) {
 		const struct graph_value *y = node->outputs[i];
 
 		if (!graph_shape_known(y) || y->rank != x->rank || y->dtype != x->dtype)
-			return bad(node, diag, "output %" PRIu32 " must have the input's rank and type", i);
+			return bad(node, diag,
+				   "output %" PRIu32 " must have the input's rank and type", i);
 		for (j = 0; j < x->rank; j++)
 			if (j != axis && y->dims[j] != x->dims[j])
-				return bad(node, diag, "output %" PRIu32 " differs from the input in "
-					   "dimension %" PRIu32 ", which is not the axis", i, j);
+				return bad(node, diag,
+					   "output %" PRIu32 " differs from the input in "
+					   "dimension %" PRIu32 ", which is not the axis",
+					   i, j);
 		if (y->dims[axis] > x->dims[axis] - sum)
 			return bad(node, diag, "the parts are larger than the whole");
 		sum += y->dims[axis];
 	}
 	if (sum != x->dims[axis])
-		return bad(node, diag, "the parts add up to %" PRId64 ", the dimension has %" PRId64, sum,
+		return bad(node, diag,
+			   "the parts add up to %" PRId64 ", the dimension has %" PRId64, sum,
 			   x->dims[axis]);
 	return 0;
 }
@@ -424,12 +450,14 @@ static int infer_pad(const struct graph_node *node, struct diag *diag, struct gr
 			return bad(node, diag, "a pad is out of range");
 		dims[i] = x->dims[i] + begin + end;
 		if (dims[i] < 0)
-			return bad(node, diag, "negative pads remove more than dimension %" PRIu32
-				   " has", i);
+			return bad(node, diag,
+				   "negative pads remove more than dimension %" PRIu32 " has", i);
 		if (pad->mode == GRAPH_PAD_REFLECT && (begin > 0 || end > 0) &&
 		    (begin >= x->dims[i] || end >= x->dims[i]))
-			return bad(node, diag, "reflect pads of dimension %" PRIu32 " are not smaller "
-				   "than it", i);
+			return bad(node, diag,
+				   "reflect pads of dimension %" PRIu32 " are not smaller "
+				   "than it",
+				   i);
 		if (pad->mode != GRAPH_PAD_CONSTANT && dims[i] && !x->dims[i])
 			return bad(node, diag, "an empty dimension cannot be padded from itself");
 	}
@@ -478,13 +506,15 @@ static int infer_gather(const struct graph_node *node, struct diag *diag,
 	uint32_t rank = 0, i;
 
 	if (axis < 0 || axis >= x->rank)
-		return bad(node, diag, "axis %" PRId64 " is beyond the data's %" PRIu32 " dimensions",
-			   axis, x->rank);
+		return bad(node, diag,
+			   "axis %" PRId64 " is beyond the data's %" PRIu32 " dimensions", axis,
+			   x->rank);
 	if (indices->dtype != GRAPH_DTYPE_I64 && indices->dtype != GRAPH_DTYPE_I32)
 		return bad(node, diag, "indices are %s, int32 or int64 is needed",
 			   graph_dtype_name(indices->dtype));
 	if (x->rank - 1 + indices->rank > GRAPH_MAX_RANK)
-		return bad(node, diag, "the output would have more than %d dimensions", GRAPH_MAX_RANK);
+		return bad(node, diag, "the output would have more than %d dimensions",
+			   GRAPH_MAX_RANK);
 	for (i = 0; i < axis; i++)
 		dims[rank++] = x->dims[i];
 	for (i = 0; i < indices->rank; i++)
@@ -509,8 +539,9 @@ static int need_vector(const struct graph_node *node, struct diag *diag, uint32_
 		return 0;
 	if (v->rank == 1 && axis >= 0 && axis < x->rank && v->dims[0] == x->dims[axis])
 		return 0;
-	return bad(node, diag, "input %" PRIu32 " does not have one element for each of dimension %"
-		   PRId64, index, axis);
+	return bad(node, diag,
+		   "input %" PRIu32 " does not have one element for each of dimension %" PRId64,
+		   index, axis);
 }
 
 static int infer_quantize(const struct graph_node *node, struct diag *diag,
@@ -520,7 +551,8 @@ static int infer_quantize(const struct graph_node *node, struct diag *diag,
 	int64_t axis = node->attr.axis.axis;
 
 	if (node->attr.axis.block_size)
-		return bad(node, diag, "blocked scales are not supported; use one scale a tensor or "
+		return bad(node, diag,
+			   "blocked scales are not supported; use one scale a tensor or "
 			   "channel");
 	if (need_vector(node, diag, 1, axis, true) || need_vector(node, diag, 2, axis, true))
 		return -1;
@@ -539,14 +571,18 @@ static int infer_norm(const struct graph_node *node, struct diag *diag, struct g
 	graph_value_set_shape(result, x->rank, x->dims);
 	result->dtype = x->dtype;
 	if (node->op != GRAPH_OP_LAYERNORM) {
-		if (x->rank < 3 || node->attr.norm.groups < 1 || x->dims[1] % node->attr.norm.groups)
-			return bad(node, diag, "an input [N,C,...] with C a multiple of the groups is "
+		if (x->rank < 3 || node->attr.norm.groups < 1 ||
+		    x->dims[1] % node->attr.norm.groups)
+			return bad(node, diag,
+				   "an input [N,C,...] with C a multiple of the groups is "
 				   "needed");
-		return need_vector(node, diag, 1, 1, false) ? -1 : need_vector(node, diag, 2, 1, false);
+		return need_vector(node, diag, 1, 1, false) ? -1 :
+							      need_vector(node, diag, 2, 1, false);
 	}
 	if (axis < 0 || axis >= x->rank)
-		return bad(node, diag, "axis %" PRId64 " is beyond the input's %" PRIu32 " dimensions",
-			   axis, x->rank);
+		return bad(node, diag,
+			   "axis %" PRId64 " is beyond the input's %" PRIu32 " dimensions", axis,
+			   x->rank);
 	graph_value_set_shape(&tail, x->rank - (uint32_t)axis, x->dims + axis);
 	for (i = 1; i < node->input_count; i++)
 		if (node->inputs[i] && (graph_broadcast(node->inputs[i], &tail, &both) ||
@@ -570,8 +606,9 @@ static int infer_same(const struct graph_node *node, struct diag *diag, struct g
 		return 0;
 	case GRAPH_OP_SOFTMAX:
 		if (node->attr.softmax.axis < 0 || node->attr.softmax.axis >= x->rank)
-			return bad(node, diag, "axis %" PRId64 " is beyond the input's %" PRIu32
-				   " dimensions", node->attr.softmax.axis, x->rank);
+			return bad(node, diag,
+				   "axis %" PRId64 " is beyond the input's %" PRIu32 " dimensions",
+				   node->attr.softmax.axis, x->rank);
 		return 0;
 	case GRAPH_OP_PRELU:
 		if (graph_broadcast(node->inputs[1], x, &both) || !graph_shape_equal(&both, x))
@@ -579,12 +616,14 @@ static int infer_same(const struct graph_node *node, struct diag *diag, struct g
 		return 0;
 	case GRAPH_OP_LRN:
 		if (x->rank < 2 || node->attr.lrn.size < 1)
-			return bad(node, diag, "an input [N,C,...] and a size of at least 1 are needed");
+			return bad(node, diag,
+				   "an input [N,C,...] and a size of at least 1 are needed");
 		return 0;
 	case GRAPH_OP_BATCHNORM:
 		if (x->rank < 2)
 			return bad(node, diag, "an input [N,C,...] is needed");
-		return need_vector(node, diag, 1, 1, false) ? -1 : need_vector(node, diag, 2, 1, false);
+		return need_vector(node, diag, 1, 1, false) ? -1 :
+							      need_vector(node, diag, 2, 1, false);
 	default:
 		return 0;
 	}
@@ -671,8 +710,8 @@ static int check_inputs(const struct graph_node *node, struct diag *diag)
 		if (!node->inputs[i] && i < needed)
 			return bad(node, diag, "input %" PRIu32 " is missing", i);
 		if (node->inputs[i] && !graph_shape_known(node->inputs[i]))
-			return bad(node, diag, "the shape of input %" PRIu32 " ('%s') is not known", i,
-				   node->inputs[i]->name);
+			return bad(node, diag, "the shape of input %" PRIu32 " ('%s') is not known",
+				   i, node->inputs[i]->name);
 	}
 	for (i = 0; i < node->output_count; i++)
 		if (!node->outputs[i])

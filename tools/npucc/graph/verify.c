@@ -6,11 +6,13 @@
 #include "graph.h"
 #include "infer.h"
 
-static int broken(struct diag *diag, const struct graph_node *node, const char *what, uint32_t index)
+static int broken(struct diag *diag, const struct graph_node *node, const char *what,
+		  uint32_t index)
 {
-	return diag_error(diag, "internal error: node '%s' (%s): %s (%" PRIu32
-			  "); please report this with the model", node->name, graph_op_name(node->op),
-			  what, index);
+	return diag_error(diag,
+			  "internal error: node '%s' (%s): %s (%" PRIu32
+			  "); please report this with the model",
+			  node->name, graph_op_name(node->op), what, index);
 }
 
 static bool has_use(const struct graph_value *value, const struct graph_node *node, uint32_t index)
@@ -77,7 +79,8 @@ static int verify_nodes(const struct graph *graph, bool *seen, uint64_t *uses, s
 			return broken(diag, node, "list is broken", count);
 		if (verify_inputs(node, seen, diag) || verify_outputs(node, seen, diag))
 			return -1;
-		if (node->activation.kind != GRAPH_ACTIVATION_NONE && !may_have_activation(node->op))
+		if (node->activation.kind != GRAPH_ACTIVATION_NONE &&
+		    !may_have_activation(node->op))
 			return broken(diag, node, "carries an activation it cannot have", 0);
 		for (i = 0; i < node->input_count; i++)
 			*uses += node->inputs[i] != NULL;
@@ -86,9 +89,10 @@ static int verify_nodes(const struct graph *graph, bool *seen, uint64_t *uses, s
 		count++;
 	}
 	if (previous != graph->last || count != graph->node_count)
-		return diag_error(diag, "internal error: the graph's list holds %" PRIu32 " nodes and "
-				  "claims %" PRIu32 "; please report this with the model", count,
-				  graph->node_count);
+		return diag_error(diag,
+				  "internal error: the graph's list holds %" PRIu32 " nodes and "
+				  "claims %" PRIu32 "; please report this with the model",
+				  count, graph->node_count);
 	return 0;
 }
 
@@ -99,8 +103,9 @@ static int verify_ends(const struct graph *graph, const bool *seen, struct diag 
 	for (i = 0; i < graph->input_count; i++)
 		if (!graph->inputs[i]->is_input || graph->inputs[i]->producer ||
 		    graph->inputs[i]->data)
-			return diag_error(diag, "internal error: input '%s' is made by a node or constant",
-					  graph->inputs[i]->name);
+			return diag_error(
+				diag, "internal error: input '%s' is made by a node or constant",
+				graph->inputs[i]->name);
 	for (i = 0; i < graph->output_count; i++)
 		if (!graph->outputs[i]->is_output || !seen[graph->outputs[i]->id])
 			return diag_error(diag, "internal error: output '%s' is made by no node",
@@ -122,8 +127,10 @@ int graph_verify(const struct graph *graph, struct diag *diag)
 	for (i = 0; i < graph->value_count; i++)
 		listed += graph->values[i]->use_count;
 	if (listed != uses) {
-		diag_error(diag, "internal error: %" PRIu64 " uses are listed, %" PRIu64 " exist; please "
-			   "report this with the model", listed, uses);
+		diag_error(diag,
+			   "internal error: %" PRIu64 " uses are listed, %" PRIu64 " exist; please "
+			   "report this with the model",
+			   listed, uses);
 		goto out;
 	}
 	result = 0;

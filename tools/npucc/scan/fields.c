@@ -108,12 +108,12 @@ static const struct graph_window *window_of(const struct graph_node *node)
 	}
 }
 
-#define WINDOW_FIELD(name, expression) \
-	int64_t scan_##name(const struct graph_node *node) \
-	{ \
+#define WINDOW_FIELD(name, expression)                               \
+	int64_t scan_##name(const struct graph_node *node)           \
+	{                                                            \
 		const struct graph_window *window = window_of(node); \
-\
-		return window ? (expression) : SCAN_NOT_APPLICABLE; \
+                                                                     \
+		return window ? (expression) : SCAN_NOT_APPLICABLE;  \
 	}
 
 WINDOW_FIELD(kernel_height, window->kernel[0])
@@ -308,9 +308,9 @@ const char *scan_resize_mode_text(int64_t value)
 
 const char *scan_resize_coordinate_text(int64_t value)
 {
-	static const char *const names[] = { "half_pixel", "half_pixel_symmetric",
-					     "pytorch_half_pixel", "align_corners", "asymmetric",
-					     "tf_crop_and_resize" };
+	static const char *const names[] = { "half_pixel",	   "half_pixel_symmetric",
+					     "pytorch_half_pixel", "align_corners",
+					     "asymmetric",	   "tf_crop_and_resize" };
 
 	return PICK(names, value);
 }

@@ -12,7 +12,7 @@ int64_t scan_input_dtype(const struct graph_node *node);	/* enum graph_dtype */
 int64_t scan_output_dtype(const struct graph_node *node);
 int64_t scan_input_elements(const struct graph_node *node);
 int64_t scan_output_elements(const struct graph_node *node);
-int64_t scan_largest_dim(const struct graph_node *node);	/* of any input or output */
+int64_t scan_largest_dim(const struct graph_node *node);	/* of all inputs, outputs */
 int64_t scan_batch(const struct graph_node *node);		/* first dimension of the input */
 int64_t scan_shapes_known(const struct graph_node *node);	/* 1: every one */
 
@@ -25,7 +25,7 @@ int64_t scan_stride_width(const struct graph_node *node);
 int64_t scan_dilation_height(const struct graph_node *node);
 int64_t scan_dilation_width(const struct graph_node *node);
 int64_t scan_largest_pad(const struct graph_node *node);
-int64_t scan_pad_over_kernel(const struct graph_node *node);	/* 1: a pad as large as the kernel */
+int64_t scan_pad_over_kernel(const struct graph_node *node);	/* 1: a pad covers a kernel */
 int64_t scan_group(const struct graph_node *node);
 int64_t scan_is_grouped(const struct graph_node *node);		/* 1: neither dense nor depthwise */
 int64_t scan_output_padding(const struct graph_node *node);	/* CONVTRANSPOSE, the larger one */
@@ -43,7 +43,7 @@ int64_t scan_pad_mode(const struct graph_node *node);
 int64_t scan_resize_mode(const struct graph_node *node);
 int64_t scan_resize_coordinate(const struct graph_node *node);
 int64_t scan_indices_constant(const struct graph_node *node);	/* GATHER */
-int64_t scan_axis_from_end(const struct graph_node *node);	/* SOFTMAX, LAYERNORM: 0 is the last */
+int64_t scan_axis_from_end(const struct graph_node *node);	/* SOFTMAX, LAYERNORM; 0: last */
 
 const char *scan_dtype_text(int64_t value);
 const char *scan_activation_text(int64_t value);

@@ -27,7 +27,8 @@ void scan_print(const struct scan_report *report, FILE *out)
 {
 	uint32_t i;
 
-	fprintf(out, "%-5s %-20s %-32s %s\n", "where", "operator", "node", "reason; what to change");
+	fprintf(out, "%-5s %-20s %-32s %s\n", "where", "operator", "node",
+		"reason; what to change");
 	for (i = 0; i < report->row_count; i++) {
 		const struct scan_row *row = &report->rows[i];
 
@@ -43,9 +44,11 @@ void scan_print(const struct scan_report *report, FILE *out)
 		}
 		fputc('\n', out);
 	}
-	fprintf(out, "verdict: %s (%" PRIu32 " on the NPU, %" PRIu32 " on the CPU, %" PRIu32
-		" unsupported)\n", scan_verdict(report), report->counts[SCAN_NPU],
-		report->counts[SCAN_CPU], report->counts[SCAN_NONE]);
+	fprintf(out,
+		"verdict: %s (%" PRIu32 " on the NPU, %" PRIu32 " on the CPU, %" PRIu32
+		" unsupported)\n",
+		scan_verdict(report), report->counts[SCAN_NPU], report->counts[SCAN_CPU],
+		report->counts[SCAN_NONE]);
 }
 
 /* Bytes of the UTF-8 character at @text, 0 when it is none. */
@@ -116,6 +119,7 @@ void scan_print_json(const struct scan_report *report, FILE *out)
 	}
 	fputs("\n], \"counts\": {", out);
 	for (i = 0; i < SCAN_WHERE_COUNT; i++)
-		fprintf(out, "%s\"%s\": %" PRIu32, i ? ", " : "", where_names[i], report->counts[i]);
+		fprintf(out, "%s\"%s\": %" PRIu32, i ? ", " : "", where_names[i],
+			report->counts[i]);
 	fputs("}}\n", out);
 }

@@ -71,8 +71,10 @@ static bool refuse_operator(const struct graph_node *node, struct scan_finding *
 	if (node->op == GRAPH_OP_UNKNOWN && node->problem)
 		snprintf(finding->reason, sizeof(finding->reason), "%s", node->problem);
 	else
-		snprintf(finding->reason, sizeof(finding->reason), "operator %s has no form on the "
-			 "device", node->op_type);
+		snprintf(finding->reason, sizeof(finding->reason),
+			 "operator %s has no form on the "
+			 "device",
+			 node->op_type);
 	return false;
 }
 

@@ -6,16 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ARENA_BLOCK_BYTES	(64u << 10)
-#define ARENA_DEFAULT_LIMIT	(8ull << 30)
-#define ARENA_BIG_ALIGN		64u
-#define ARENA_SMALL_ALIGN	16u
+#define ARENA_BLOCK_BYTES (64u << 10)
+#define ARENA_DEFAULT_LIMIT (8ull << 30)
+#define ARENA_BIG_ALIGN 64u
+#define ARENA_SMALL_ALIGN 16u
 
 struct arena_block {
 	struct arena_block *next;
 	uint64_t size;
 	uint64_t used;
-	unsigned char *bytes;		/* first 64-byte aligned byte of this allocation */
+	unsigned char *bytes; /* first 64-byte aligned byte of this allocation */
 };
 
 void arena_init(struct arena *arena, uint64_t limit)

@@ -49,9 +49,9 @@ uint16_t half_from_float(float number)
 
 	if (magnitude > 0x7f800000)
 		return 0x7e00;
-	if (magnitude >= 0x477ff000)		/* rounds to 65536 or more */
+	if (magnitude >= 0x477ff000) /* rounds to 65536 or more */
 		return sign | 0x7c00;
-	if (magnitude < 0x33000000)		/* below half of the least subnormal */
+	if (magnitude < 0x33000000) /* below half of the least subnormal */
 		return sign;
 	if (magnitude >= 0x38800000) {
 		half = (magnitude - 0x38000000) >> 13;
@@ -60,7 +60,7 @@ uint16_t half_from_float(float number)
 			half++;
 		return (uint16_t)(sign | half);
 	}
-	shift = 126 - (magnitude >> 23);	/* 14..24 */
+	shift = 126 - (magnitude >> 23); /* 14..24 */
 	mantissa = (magnitude & 0x7fffff) | 0x800000;
 	half = mantissa >> shift;
 	rest = mantissa & ((1u << shift) - 1);
