@@ -17,10 +17,10 @@ class Tap:
                 print("# " + line)
         sys.stdout.flush()
 
-    def run(self, name, function, *arguments):
+    def run(self, name, function, *arguments, **keywords):
         """A function that returns "" when all is well, or what is not."""
         try:
-            why = function(*arguments) or ""
+            why = function(*arguments, **keywords) or ""
         except Exception:
             why = traceback.format_exc()
         self.check(name, not why, why)

@@ -1,0 +1,106 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""npu-ctl's and npu-ocr's command lines: statuses, messages, JSON.
+
+usage: test-npu-ctl.py BIN-FOLDER CORPUS
+"""
+import os
+import sys
+import tempfile
+
+from PIL import Image
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from cli import Program, arguments, common_checks, missing  # noqa: E402
+from tap import Tap  # noqa: E402
+
+INFO_KEYS = {"schema": int, "device": str, "config": str, "clusters": int, "macs_per_cluster": int,
+             "local_sram_bytes": int, "global_sram_bytes": int, "dma_channels": int, "dram_bytes_per_cycle": int,
+             "dram_latency_cycles": int, "clock_hz": int, "queues": int, "slots": int, "contexts": int,
+             "semaphores_per_context": int, "firmware": dict, "driver": str,
+             "uapi": (str, int, dict, type(None))}
+# What the manual says of the two configurations.
+CONFIGURATIONS = {
+    "npu-v3": {"clusters": 4, "macs_per_cluster": 1024, "local_sram_bytes": 512 << 10},
+    "lowpower-v3": {"clusters": 1, "macs_per_cluster": 256, "local_sram_bytes": 256 << 10},
+}
+
+
+def check_list(ctl):
+    found = ctl.json("list", "--json")
+    wrong = missing(found, {"schema": int, "devices": list})
+    for entry in found.get("devices", []):
+        wrong = wrong or missing(entry, {"name": str, "description": str})
+    if wrong:
+        return wrong
+    names = [entry["name"] for entry in found["devices"]]
+    if not {"sim:npu-v3", "sim:lowpower-v3"} <= set(names):
+        return str(names)
+    lines = ctl.works("list").out.splitlines()
+    return "" if [line.split()[0] for line in lines] == names else str(lines)
+
+
+def check_info(ctl, config):
+    found = ctl.json("info", "--device", "sim:" + config, "--json")
+    wrong = missing(found, INFO_KEYS) or missing(found["firmware"], {"version": str, "abi": str})
+    if wrong:
+        return wrong
+    for key, value in dict(CONFIGURATIONS[config], config=config, device="sim:" + config).items():
+        if found[key] != value:
+            return "%s is %r, not %r" % (key, found[key], value)
+    text = ctl.works("info", "--device", "sim:" + config).out
+    return "" if config in text and found["firmware"]["version"] in text else text
+
+
+def check_default(ctl):
+    """$NPU_DEVICE names the device where no option does."""
+    chosen = ctl.json("info", "--json", variables={"NPU_DEVICE": "sim:lowpower-v3"})
+    return "" if chosen["device"] == "sim:lowpower-v3" else chosen["device"]
+
+
+def check_log(ctl):
+    text = ctl.works("log", "--device", "sim:").out
+    return "" if text.strip() else "the log is empty"
+
+
+def check_ctl(tap, folder):
+    ctl = Program(folder, "npu-ctl")
+    common_checks(tap, ctl)
+    tap.run("npu-ctl list", check_list, ctl)
+    for config in CONFIGURATIONS:
+        tap.run("npu-ctl info of " + config, check_info, ctl, config)
+    tap.run("npu-ctl info of $NPU_DEVICE", check_default, ctl)
+    tap.run("npu-ctl log", check_log, ctl)
+    for name, words in [("an unknown command", ["explode"]), ("two commands", ["list", "info"]),
+                        ("--device without a value", ["info", "--device"])]:
+        tap.run("npu-ctl refuses " + name, ctl.fails, 2, *words)
+    for device in ["toaster:", "sim:npu-v9", "sim:npu-v3?clusters=0", "sim:npu-v3?wings=2", "/dev/null", "/none"]:
+        tap.run("npu-ctl info of " + device, ctl.fails, 1, "info", "--device", device, says=[device])
+
+
+def check_ocr(tap, folder):
+    ocr = Program(folder, "npu-ocr")
+    common_checks(tap, ocr)
+    tap.run("npu-ocr refuses two images", ocr.fails, 2, "a.png", "b.png")
+    with tempfile.TemporaryDirectory() as place:
+        broken, whole = os.path.join(place, "broken.png"), os.path.join(place, "whole.png")
+        with open(broken, "wb") as file:
+            file.write(b"\x89PNG\r\n\x1a\n")
+        Image.new("RGB", (60, 20), "white").save(whole)
+        none = os.path.join(place, "none.png")
+        tap.run("npu-ocr of no image there", ocr.fails, 1, none, says=["none.png", "No such file"])
+        tap.run("npu-ocr of a damaged image", ocr.fails, 1, broken, says=["broken.png"])
+        tap.run("npu-ocr of a folder", ocr.fails, 1, place, says=[place])
+        tap.run("npu-ocr without models", ocr.fails, 1, whole, "--models", place, says=["keys.txt"])
+
+
+def main():
+    folder, _ = arguments()
+    tap = Tap()
+    check_ctl(tap, folder)
+    check_ocr(tap, folder)
+    tap.exit()
+
+
+main()
