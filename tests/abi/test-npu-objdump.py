@@ -209,6 +209,18 @@ def check_failures(tap, objdump, tests):
             tests.path("x"), says=["none.s", "No such file"])
 
 
+def check_recognizer(tap, folder, corpus, place):
+    """A real network with a thousand times the instructions."""
+    model = os.path.join(place, "recognizer.npu")
+    source = os.path.join(corpus, "ocr/assets/ch_PP-OCRv4_rec_infer.onnx")
+    Program(folder, "npucc").works("compile", source, "-o", model, "--shape", "x=1x3x48x320", "--no-cache")
+    tests = Tests(Program(folder, "npu-objdump"), model, place)
+    tap.run("the recognizer's listing assembles back", tests.check_all_streams)
+    for cluster in range(tests.elf.clusters):
+        tap.run("the recognizer's cluster %d assembles back" % cluster, tests.check_one_stream, cluster)
+    tap.run("readelf -a takes the recognizer", tests.check_readelf)
+
+
 def main():
     folder, corpus = arguments()
     tap = Tap()
@@ -230,6 +242,7 @@ def main():
         tap.run("npu-objdump into a full device", tests.check_full_device)
         tap.run("readelf -a takes a model", tests.check_readelf)
         check_failures(tap, objdump, tests)
+        check_recognizer(tap, folder, corpus, place)
     tap.exit()
 
 
