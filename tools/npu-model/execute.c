@@ -36,35 +36,34 @@ static struct npu_kernels choose_kernels(const struct npu_config *config)
 	return kernels;
 }
 
-static void *allocate(size_t bytes)
+static struct npu_execute_scratch *make_scratch(const struct npu_config *config)
 {
-	void *memory = aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
+	struct npu_execute_scratch *scratch = aligned_alloc(LINE, sizeof(*scratch));
+	/* Rows and columns rounded up to what the kernels take. */
+	size_t sums = config->acc_bytes / 2 +
+		      (size_t)(NPU_MAC_ROWS * CHANNELS_MAX) * sizeof(uint64_t);
 
-	if (memory)
-		memset(memory, 0, bytes);
-	return memory;
+	if (!scratch)
+		return NULL;
+	memset(scratch, 0, sizeof(*scratch));
+	scratch->kernels = choose_kernels(config);
+	scratch->snapshot = calloc(1, config->local_bytes);
+	scratch->sums = calloc(1, sums);
+	return scratch;
 }
 
 int npu_cluster_memory_init(struct npu_cluster_memory *memory, const struct npu_config *config)
 {
 	size_t half = config->acc_bytes / 2;
-	/* Rows and columns rounded up to what the kernels take. */
-	size_t sums = half + (size_t)(NPU_MAC_ROWS * CHANNELS_MAX) * sizeof(uint64_t);
 
 	memset(memory, 0, sizeof(*memory));
-	memory->local = allocate(config->local_bytes);
-	memory->acc[0] = allocate(half);
-	memory->acc[1] = allocate(half);
-	memory->scratch = allocate(sizeof(*memory->scratch));
-	if (!memory->local || !memory->acc[0] || !memory->acc[1] || !memory->scratch)
-		goto fail;
-	memory->scratch->kernels = choose_kernels(config);
-	memory->scratch->snapshot = allocate(config->local_bytes);
-	memory->scratch->sums = allocate(sums);
-	if (!memory->scratch->snapshot || !memory->scratch->sums)
-		goto fail;
-	return 0;
-fail:
+	memory->local = calloc(1, config->local_bytes);
+	memory->acc[0] = calloc(1, half);
+	memory->acc[1] = calloc(1, half);
+	memory->scratch = make_scratch(config);
+	if (memory->local && memory->acc[0] && memory->acc[1] && memory->scratch &&
+	    memory->scratch->snapshot && memory->scratch->sums)
+		return 0;
 	npu_cluster_memory_release(memory);
 	return -ENOMEM;
 }
