@@ -17,6 +17,7 @@
 
 #define CONFIG_BYTES 512
 #define MEMORY_MIB_DEFAULT 16384u
+#define MEMORY_MIB_LITTLE 256u
 #define MEMORY_MIB_MIN 16u
 #define MEMORY_MIB_MAX (1u << 20)
 #define FIRMWARE_BYTES_MAX (1u << 20)
@@ -27,6 +28,7 @@
 struct options {
 	char config[CONFIG_BYTES];
 	uint32_t memory_mib;
+	bool memory_named;
 	uint32_t spin_us;
 	bool small_pages;
 };
@@ -51,9 +53,11 @@ static int parse_key(struct options *options, const char *pair, bool *first)
 {
 	size_t used = strlen(options->config);
 
-	if (!strncmp(pair, "memory=", 7))
+	if (!strncmp(pair, "memory=", 7)) {
+		options->memory_named = true;
 		return parse_number("memory", pair + 7, MEMORY_MIB_MIN, MEMORY_MIB_MAX,
 				    &options->memory_mib);
+	}
 	if (!strncmp(pair, "spin=", 5))
 		return parse_number("spin", pair + 5, 0, 1000000, &options->spin_us);
 	if (!strcmp(pair, "pages=4k"))
@@ -377,6 +381,22 @@ static int make_model(struct sim *sim, const struct options *options)
 	return 0;
 }
 
+/*
+ * The default is more than anybody needs, as unused pages cost nothing; where limits or strict
+ * overcommitment forbid that much, less will do.
+ */
+static int make_memory(struct sim *sim, const struct options *options)
+{
+	uint32_t mib = options->memory_mib;
+	int ret = sim_memory_init(sim, (uint64_t)mib << 20);
+
+	while (ret == -ENOMEM && !options->memory_named && mib / 2 >= MEMORY_MIB_LITTLE) {
+		mib /= 2;
+		ret = sim_memory_init(sim, (uint64_t)mib << 20);
+	}
+	return ret;
+}
+
 int npurt_sim_open(const char *config, const struct npurt_log *log, struct npurt_backend **backend)
 {
 	struct options options;
@@ -389,7 +409,7 @@ int npurt_sim_open(const char *config, const struct npurt_log *log, struct npurt
 	sim = sim_new(log);
 	if (!sim)
 		return npurt_fail(-ENOMEM, "sim: no memory for a device");
-	ret = sim_memory_init(sim, (uint64_t)options.memory_mib << 20);
+	ret = make_memory(sim, &options);
 	if (!ret)
 		ret = make_model(sim, &options);
 	if (!ret)

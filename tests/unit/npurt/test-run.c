@@ -10,12 +10,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "rig.h"
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define SANITIZED
+#endif
+#endif
 
 #define MS 1000000ll
 
@@ -111,6 +120,36 @@ static void test_names(void **state)
 	assert_true(npurt_open("sim:?memory=64", &device) < 0);
 	unsetenv("NPU_FIRMWARE");
 }
+
+/*
+ * Little address space: the default memory adapts, one that was asked for does not. The
+ * sanitizers' own memory would not fit below such a limit.
+ */
+#ifndef SANITIZED
+static void test_little_address_space(void **state)
+{
+	int status;
+	pid_t pid;
+
+	(void)state;
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		const struct rlimit limit = { 3ull << 30, 3ull << 30 };
+		struct npurt_device *device;
+		int bad = setrlimit(RLIMIT_AS, &limit);
+
+		bad |= npurt_open("sim:?memory=16384", &device) != -ENOMEM;
+		bad |= !strstr(npurt_last_error(), "ulimit -v");
+		bad |= npurt_open("sim:", &device);
+		if (!bad)
+			npurt_close(device);
+		_exit(bad != 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+#endif
 
 static void test_one_run(void **state)
 {
@@ -326,7 +365,7 @@ static void test_illegal(void **state)
 static void fill_queue(struct rig *rig, struct npurt_future **futures)
 {
 	struct npurt_context_options context = { .size = sizeof(context), .queue_depth = DEPTH };
-	struct tiny_options tiny = { .kind = TINY_SLOW, .trips = 30000 };
+	struct tiny_options tiny = { .kind = TINY_SLOW, .trips = 300000 };
 	unsigned int i;
 
 	rig_make(rig, &context, &tiny);
@@ -691,6 +730,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_info),
 		cmocka_unit_test(test_names),
+#ifndef SANITIZED
+		cmocka_unit_test(test_little_address_space),
+#endif
 		cmocka_unit_test(test_one_run),
 		cmocka_unit_test(test_profile),
 		cmocka_unit_test(test_same_cycles),
