@@ -93,6 +93,7 @@ int mac_lower(struct lower *lower, const struct mac_problem *problem)
 {
 	int64_t *offsets = NULL, parameters = 0, table = 0;
 	struct mac_plan plan;
+	float *scales = NULL;
 	int result = -1;
 
 	if (mac_plan(lower, problem, &plan))
@@ -103,9 +104,11 @@ int mac_lower(struct lower *lower, const struct mac_problem *problem)
 			   problem->node->name, problem->weight_sets);
 		goto out;
 	}
-	if (problem->weights && mac_pack(lower, problem, &plan, offsets))
+	if (mac_scales(lower, problem, &scales))
 		goto out;
-	if (problem->bias && mac_parameters(lower, problem, &parameters))
+	if (problem->weights && mac_pack(lower, problem, &plan, scales, offsets))
+		goto out;
+	if (problem->bias && mac_parameters(lower, problem, scales, &parameters))
 		goto out;
 	if (plan.table_bytes && lower_table(lower, &problem->activation, &table))
 		goto out;
@@ -116,6 +119,7 @@ int mac_lower(struct lower *lower, const struct mac_problem *problem)
 	lower->figures.dram_bytes = plan.dram_bytes;
 	result = 0;
 out:
+	free(scales);
 	free(offsets);
 	return result;
 }

@@ -120,17 +120,25 @@ struct mac_extent mac_input(const struct mac_problem *problem, unsigned int axis
 			    uint32_t count);
 
 /*
- * mac_pack - the constant weights of every set as [set][block][chunk][step][channel][depth]
- * in .rodata, one offset a set in @offsets. Returns 0 or -1 with a sentence.
+ * mac_scales - *@scales = [set][channel] factors that the weights are divided by and the output stage
+ * multiplies with, to be freed; NULL where none pays. Returns 0 or -1 with a sentence.
+ */
+int mac_scales(struct lower *lower, const struct mac_problem *problem, float **scales);
+
+/*
+ * mac_pack - the constant weights of every set, divided by @scales (or NULL), as
+ * [set][block][chunk][step][channel][depth] in .rodata, one offset a set in @offsets. Returns 0 or -1
+ * with a sentence.
  */
 int mac_pack(struct lower *lower, const struct mac_problem *problem, const struct mac_plan *plan,
-	     int64_t *offsets);
+	     const float *scales, int64_t *offsets);
 
 /*
  * mac_parameters - npu_channel_fp of every set's channels in .rodata; *@offset. Only for
  * problems with a bias.
  */
-int mac_parameters(struct lower *lower, const struct mac_problem *problem, int64_t *offset);
+int mac_parameters(struct lower *lower, const struct mac_problem *problem, const float *scales,
+		   int64_t *offset);
 
 /*
  * mac_flatten - make one row of a plane, or all images of one weight set one plane, where a 1x1

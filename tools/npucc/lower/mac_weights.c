@@ -7,11 +7,12 @@
 #include "../support/half.h"
 #include "mac.h"
 
-static uint16_t weight_at(const struct graph_value *value, int64_t index)
+/* @scale: what the output stage multiplies the channel by (mac_scale.c). */
+static uint16_t weight_at(const struct graph_value *value, int64_t index, float scale)
 {
 	switch (value->dtype) {
 	case GRAPH_DTYPE_F32:
-		return htole16(half_from_float(((const float *)value->data)[index]));
+		return htole16(half_from_float(((const float *)value->data)[index] / scale));
 	case GRAPH_DTYPE_F16:
 		return htole16(((const uint16_t *)value->data)[index]);
 	default:
@@ -23,6 +24,7 @@ struct packer {
 	const struct mac_problem *problem;
 	const struct mac_plan *plan;
 	int64_t first;			/* element of the set's first weight */
+	const float *scales;		/* [channels] of the set, or NULL */
 	uint16_t *out;
 };
 
@@ -33,6 +35,7 @@ static void pack_channel(const struct packer *packer, const struct mac_chunk *ch
 	const struct mac_problem *problem = packer->problem;
 	uint32_t lanes = packer->plan->step_depth, lane = 0, y, x, c;
 	size_t step_stride = (size_t)packer->plan->block_channels * lanes;
+	float scale = packer->scales ? packer->scales[channel] : 1.0f;
 
 	for (y = 0; y < chunk->kernel_count[MAC_Y]; y++) {
 		for (x = 0; x < chunk->kernel_count[MAC_X]; x++) {
@@ -42,7 +45,7 @@ static void pack_channel(const struct packer *packer, const struct mac_chunk *ch
 				chunk->depth * problem->w_stride_depth;
 
 			for (c = 0; c < chunk->depth_count; c++) {
-				out[lane] = weight_at(problem->weights, at);
+				out[lane] = weight_at(problem->weights, at, scale);
 				at += problem->w_stride_depth;
 				if (++lane == lanes) {
 					lane = 0;
@@ -85,6 +88,7 @@ static void pack_depthwise(const struct packer *packer)
 
 	for (channel = 0; channel < problem->channels; channel++) {
 		uint32_t block = channel / plan->block_channels, lane = channel % plan->block_channels;
+		float scale = packer->scales ? packer->scales[channel] : 1.0f;
 
 		for (tap = 0; tap < taps; tap++) {
 			int64_t at = packer->first + channel * problem->w_stride_channel +
@@ -93,13 +97,13 @@ static void pack_depthwise(const struct packer *packer)
 
 			packer->out[(size_t)block * plan->block_bytes / 2 +
 				    (size_t)tap * plan->block_channels + lane] =
-				weight_at(problem->weights, at);
+				weight_at(problem->weights, at, scale);
 		}
 	}
 }
 
 int mac_pack(struct lower *lower, const struct mac_problem *problem, const struct mac_plan *plan,
-	     int64_t *offsets)
+	     const float *scales, int64_t *offsets)
 {
 	size_t bytes = (size_t)plan->blocks * plan->block_bytes;
 	struct packer packer = { .problem = problem, .plan = plan };
@@ -118,6 +122,7 @@ int mac_pack(struct lower *lower, const struct mac_problem *problem, const struc
 		done = instance->weight_set;
 		memset(packer.out, 0, bytes);
 		packer.first = instance->weights;
+		packer.scales = scales ? scales + (size_t)done * problem->channels : NULL;
 		if (problem->depthwise)
 			pack_depthwise(&packer);
 		else
@@ -130,9 +135,9 @@ int mac_pack(struct lower *lower, const struct mac_problem *problem, const struc
 	return result;
 }
 
-int mac_parameters(struct lower *lower, const struct mac_problem *problem, int64_t *offset)
+int mac_parameters(struct lower *lower, const struct mac_problem *problem, const float *scales,
+		   int64_t *offset)
 {
-	const float one = 1.0f;
 	size_t count = (size_t)problem->weight_sets * problem->channels;
 	struct npu_channel_fp *parameters = calloc(count, sizeof(*parameters));
 	uint32_t i, channel, bits;
@@ -147,10 +152,12 @@ int mac_parameters(struct lower *lower, const struct mac_problem *problem, int64
 		for (channel = 0; channel < problem->channels; channel++) {
 			float bias = graph_constant_as_f32(problem->bias, instance->bias +
 							   channel * problem->bias_stride);
+			float scale = scales ? scales[(size_t)instance->weight_set * problem->channels +
+						      channel] : 1.0f;
 
 			memcpy(&bits, &bias, sizeof(bits));
 			set[channel].bias = htole32(bits);
-			memcpy(&bits, &one, sizeof(bits));
+			memcpy(&bits, &scale, sizeof(bits));
 			set[channel].scale = htole32(bits);
 		}
 	}
