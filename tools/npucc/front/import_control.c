@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * If and Loop. The device runs straight lines: a branch whose condition is
- * known when compiling is taken, a loop whose count is known is unrolled.
+ * known when compiling is taken, else both are computed; a loop whose count is
+ * known is unrolled.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -15,28 +16,91 @@ static bool is_constant_scalar(const struct graph_value *value)
 	return graph_is_constant(value) && graph_element_count(value) == 1;
 }
 
+static const struct onnx_graph *branch_of(struct import_node *in, const char *name)
+{
+	const struct onnx_attribute *branch = import_attribute(in, name);
+
+	if (!branch || !branch->g) {
+		import_error(in, "its %s is missing", name);
+		return NULL;
+	}
+	if (branch->g->output_count < in->onnx->output_count) {
+		import_error(in, "its %s has %" PRIu32 " outputs, %" PRIu32 " are needed", name,
+			     branch->g->output_count, in->onnx->output_count);
+		return NULL;
+	}
+	return branch->g;
+}
+
+static struct graph_value **inline_branch(struct import_node *in, const char *name)
+{
+	const struct onnx_graph *branch = branch_of(in, name);
+	struct graph_value **results;
+
+	if (!branch)
+		return NULL;
+	results = arena_alloc_array(in->import->arena, branch->output_count, sizeof(*results));
+	if (!results) {
+		import_memory(in);
+		return NULL;
+	}
+	return import_inline(in, branch, NULL, NULL, 0, results) ? NULL : results;
+}
+
+static bool branches_agree(const struct import_node *in, struct graph_value *const *a,
+			   struct graph_value *const *b)
+{
+	uint32_t i;
+
+	for (i = 0; i < in->onnx->output_count; i++)
+		if (!graph_shape_equal(a[i], b[i]) || a[i]->dtype != b[i]->dtype)
+			return false;
+	return true;
+}
+
+/*
+ * Nodes have no effects, so both branches may be computed and one be chosen,
+ * where they give the same shapes.
+ */
+static int choose_branch(struct import_node *in, struct graph_value *condition)
+{
+	struct graph_value **chosen = inline_branch(in, "then_branch"), **other, *operands[3];
+	struct graph_node *node;
+	uint32_t i;
+
+	other = chosen ? inline_branch(in, "else_branch") : NULL;
+	if (!other)
+		return -1;
+	if (!branches_agree(in, chosen, other))
+		return import_unknown(in,
+				      "its condition is computed while running and its branches "
+				      "differ in shape; export the model with one branch only");
+	operands[0] = import_reshape(in, condition, 0, NULL);
+	if (!operands[0])
+		return -1;
+	for (i = 0; i < in->onnx->output_count; i++) {
+		operands[1] = chosen[i];
+		operands[2] = other[i];
+		node = import_node_new(in, GRAPH_OP_WHERE, 3, operands, 1);
+		if (import_result(in, i, import_finish(in, node)))
+			return -1;
+	}
+	return 0;
+}
+
 static int import_if(struct import_node *in)
 {
 	struct graph_value *condition = import_input(in, 0), **results;
-	const struct onnx_attribute *branch;
 	uint32_t i;
 
-	if (!is_constant_scalar(condition))
-		return import_unknown(in,
-				      "its condition is computed while running; the device has no "
-				      "branches, export the model with one branch only");
-	branch = import_attribute(in, graph_constant_as_i64(condition, 0) ? "then_branch" :
-									    "else_branch");
-	if (!branch || !branch->g)
-		return import_error(in, "the branch to take is missing");
-	if (branch->g->output_count < in->onnx->output_count)
-		return import_error(in,
-				    "its branch has %" PRIu32 " outputs, %" PRIu32 " are needed",
-				    branch->g->output_count, in->onnx->output_count);
-	results = arena_alloc_array(in->import->arena, branch->g->output_count, sizeof(*results));
+	if (!condition || graph_element_count(condition) != 1 ||
+	    condition->dtype != GRAPH_DTYPE_BOOL)
+		return import_error(in, "its condition is no boolean scalar");
+	if (!graph_is_constant(condition))
+		return choose_branch(in, condition);
+	results = inline_branch(in, graph_constant_as_i64(condition, 0) ? "then_branch" :
+									  "else_branch");
 	if (!results)
-		return import_memory(in);
-	if (import_inline(in, branch->g, NULL, NULL, 0, results))
 		return -1;
 	for (i = 0; i < in->onnx->output_count; i++)
 		if (import_result(in, i, results[i]))
