@@ -41,8 +41,8 @@ void npu_cluster_memory_release(struct npu_cluster_memory *memory);
  *
  * All sources are read before the first destination byte is written.
  *
- * Thread safety: any thread, one at a time for one @memory. The floating-point environment of
- * the caller does not matter and is left as it was.
+ * Thread safety: any thread, one at a time for one @memory. On x86 the floating-point environment
+ * of the caller does not matter and is left as it was; elsewhere it has to be the default one.
  */
 void npu_execute(const struct npu_config *config, struct npu_cluster_memory *memory,
 		 const struct npu_operation *operation);

@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
 #define COUNT		8192
 #define FROM_AT		0x10000
 
@@ -343,6 +347,41 @@ static void zeros_and_nans(void **state)
 	cluster_close(&cluster);
 }
 
+/* A caller that flushes subnormals and rounds down gets the same numbers, and keeps its ways. */
+static void environment_of_the_caller(void **state)
+{
+#ifdef __SSE2__
+	const unsigned int odd = 0x1f80 | 0x8040 | 0x2000;	/* flush both ways, round down */
+	unsigned int before = _mm_getcsr(), after;
+	float *from = calloc(COUNT, sizeof(*from)), *to = malloc(COUNT * sizeof(*to));
+	struct random random = { 7 };
+	struct cluster cluster;
+	unsigned int i;
+
+	(void)state;
+	assert_true(from && to);
+	cluster_open(&cluster, "npu-v3", &random);
+	for (i = 0; i < COUNT; i++)
+		from[i] = i % 2 ? 3.0f : 0x1p-140f;
+	_mm_setcsr(odd);
+	run(&cluster, NPU_VEC_RECIPROCAL, from, to);
+	after = _mm_getcsr();
+	_mm_setcsr(before);
+	assert_int_equal(after & ~0x3fu, odd);
+	assert_true(isinf(to[0]) && to[1] == 1 / 3.0f);
+	_mm_setcsr(odd);
+	run(&cluster, NPU_VEC_COPY, from, to);
+	_mm_setcsr(before);
+	assert_memory_equal(from, to, COUNT * sizeof(float));
+	cluster_close(&cluster);
+	free(from);
+	free(to);
+#else
+	(void)state;
+	skip();
+#endif
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -352,6 +391,7 @@ int main(void)
 		cmocka_unit_test(half_conversions),
 		cmocka_unit_test(half_rounding),
 		cmocka_unit_test(zeros_and_nans),
+		cmocka_unit_test(environment_of_the_caller),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
