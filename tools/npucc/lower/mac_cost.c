@@ -334,7 +334,7 @@ struct cost {
 	const struct mac_plan *plan;
 	struct figures f;
 	uint64_t burst;
-	uint64_t busy;			/* of the DRAM's time, in 1/1024 */
+	uint64_t span;			/* cycles the DRAM's traffic is spread over; 0: not yet known */
 };
 
 /* Work of one transfer that has the device to itself. */
@@ -354,11 +354,21 @@ static uint64_t transfer(const struct cost *cost, const struct flow *flow)
 	return alone(cost, flow) + (flow->dram ? cost->config->dram_latency : 0);
 }
 
+/* What other flows take of the DRAM's time, in 1/1024. */
+static uint64_t taken(const struct cost *cost, const struct flow *flow)
+{
+	uint64_t own = flow->count * flow->streams * flow->bursts * cost->burst;
+
+	if (!cost->span)
+		return 0;
+	return least((cost->f.dram - least(own, cost->f.dram)) * 1024 / cost->span, 900);
+}
+
 /* From issue to data while all streams of the kind load and others take their share. */
 static uint64_t crowded(const struct cost *cost, const struct flow *flow, uint64_t streams)
 {
 	uint64_t shared = flow->dram ?
-		cost->burst * flow->bursts * streams * 1024 / (1024 - cost->busy) :
+		cost->burst * flow->bursts * streams * 1024 / (1024 - taken(cost, flow)) :
 		ceil_div(flow->bytes * streams, cost->config->global_sram_bytes);
 
 	return cost->config->dma_descriptor + (flow->dram ? cost->config->dram_latency : 0) +
@@ -439,11 +449,30 @@ static void choose_store_channel(struct cost *cost, struct mac_plan *plan)
 	cost->f.flow[FLOW_S].channel = plan->store_channel;
 }
 
+/*
+ * Stores that stand before a load in its channel: they wait for the output stage, and the load
+ * waits for them.
+ */
+static uint64_t stores_before(const struct cost *cost, const struct flow *flow)
+{
+	const struct flow *store = &cost->f.flow[FLOW_S];
+	uint64_t each;
+
+	if (store->channel != flow->channel)
+		return 0;
+	each = crowded(cost, store, store->streams) + cost->config->mac_tail +
+	       cost->f.out / most(cost->f.part_tiles * cost->f.tile_passes * cost->f.part_blocks, 1);
+	return each * least(store->count, flow->count * cost->plan->s_slots) / most(flow->count, 1);
+}
+
 /* Loads that are not hidden behind @compute by their ring's slots. */
 static uint64_t exposed(const struct cost *cost, const struct flow *flow, uint64_t slots,
 			uint64_t compute)
 {
-	uint64_t time = crowded(cost, flow, flow->streams), hidden;
+	/* The array takes its weights in only when it has all tokens of the pass. */
+	uint64_t time = crowded(cost, flow, flow->streams) + stores_before(cost, flow) +
+			weight_load(cost->config, &cost->plan->chunks[0]);
+	uint64_t hidden;
 
 	if (flow->count <= slots)
 		return 0;
@@ -502,7 +531,7 @@ static uint64_t total(struct cost *cost)
 	uint64_t compute = most(f->mac, f->out), stall, body, dma[2] = { 0, 0 }, start;
 	unsigned int i;
 
-	cost->busy = least(1024 * f->dram / most(compute, 1), 900);
+	cost->span = most(most(compute, f->dram), 1);
 	stall = exposed(cost, a, cost->plan->a_slots, compute) +
 		exposed(cost, w, cost->plan->w_slots, compute) + behind(cost, compute) +
 		first_sweep(cost, compute) + syncs(cost);
@@ -512,7 +541,7 @@ static uint64_t total(struct cost *cost)
 		dma[f->flow[i].channel] += f->flow[i].count * transfer(cost, &f->flow[i]);
 	body = most(most(compute + stall, f->front), most(f->dram, f->global));
 	body = most(body, most(dma[0], dma[1]));
-	cost->busy = 0;
+	cost->span = 0;
 	start = most(crowded(cost, a, a->streams + (a->dram && w->dram ? w->streams * w->bursts / most(a->bursts, 1) : 0)),
 		     crowded(cost, w, w->streams));
 	return cost->config->dispatch_cycles + start + body + cost->config->mac_tail +
