@@ -20,7 +20,8 @@ struct npu_cluster;
 
 /*
  * Instructions an engine holds at most: its queue, the one working, the one looked at ahead, and
- * those on their way through the tail: work takes a cycle at least, so no more than the tail is long.
+ * those on their way through the tail: work takes a cycle at least, so no more than the tail is
+ * long.
  */
 #define NPU_ENGINE_JOBS		64
 
@@ -29,7 +30,7 @@ struct npu_job {
 	struct npu_operation operation;
 	uint32_t program_offset;
 	uint64_t ready;			/* first cycle it can start */
-	uint64_t prepared;		/* its start phase is over: weights loaded, descriptor read */
+	uint64_t prepared;		/* start phase over: weights loaded, descriptor read */
 	uint64_t work_start;
 	uint64_t complete;
 	uint32_t bursts_read, bursts_write;
@@ -106,7 +107,7 @@ struct npu_front_end {
 struct npu_cluster {
 	uint8_t number;
 	struct npu_task *task;		/* NULL: free */
-	uint16_t owner;			/* context whose data may be in the memories, plus one; 0: clean */
+	uint16_t owner;			/* context + 1 whose data may be in there; 0: clean */
 	uint32_t dirty_bytes;		/* of local SRAM that the owner may have written */
 	uint32_t jobs;			/* decoded, not complete */
 	uint8_t token[NPU_TOKEN_LOCAL_COUNT];

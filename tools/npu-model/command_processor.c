@@ -66,7 +66,7 @@ void npu_queue_ring_core(struct npu_model *model, unsigned int queue)
 	npu_registers_core_irq(model, NPU_CORE_IRQ_DOORBELL);
 }
 
-/* Nobody looks at the ring from now on: producers must ring. True when a packet is there already. */
+/* Nobody looks at the ring from now on: producers must ring. True when a packet is there. */
 static bool set_sleeping(struct npu_model *model, struct npu_queue *queue,
 			 struct npu_memory_error *error)
 {

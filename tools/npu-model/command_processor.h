@@ -175,7 +175,7 @@ void npu_slot_raise(struct npu_model *model, struct npu_slot *slot, uint32_t eve
 /** npu_slot_stop() - stop the queue with an error of the packet @index */
 void npu_slot_stop(struct npu_model *model, struct npu_slot *slot, uint32_t error, uint64_t index);
 
-/** npu_slot_memory_stop() - the same at the read index, for memory that faulted: a fault record too */
+/** npu_slot_memory_stop() - the same for memory that faulted: a fault record too */
 void npu_slot_memory_stop(struct npu_model *model, struct npu_slot *slot,
 			  const struct npu_memory_error *error, enum npu_access access,
 			  uint32_t queue_error);

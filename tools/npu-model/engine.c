@@ -2,8 +2,8 @@
 /*
  * Engines: queues, tokens, phases of operations. timing.rst, "Operations and rates", "Tokens".
  *
- * An engine's `step` event does all that can be done at a cycle: take tokens, go from phase to phase.
- * It is scheduled whenever something changes that the engine may be waiting for.
+ * An engine's `step` event does all that can be done at a cycle: take tokens, go from phase to
+ * phase. It is scheduled whenever something changes that the engine may be waiting for.
  */
 #include "cluster.h"
 #include "machine.h"
@@ -38,7 +38,8 @@ static bool write_mark(struct npu_model *model, struct npu_cluster *cluster,
 	const struct npu_task *task = cluster->task;
 	uint64_t index = (uint64_t)job->operation.imm32 * task->clusters +
 			 npu_task_gang_index(task, cluster->number);
-	uint64_t address = task->argument[NPU_ARG_PROFILE] + index * sizeof(struct npu_profile_mark);
+	uint64_t address =
+		task->argument[NPU_ARG_PROFILE] + index * sizeof(struct npu_profile_mark);
 	uint64_t time = htole64(model->now - task->start);
 	struct npu_memory_error error;
 	struct npu_task_fault fault = { .access = NPU_ACCESS_WRITE };

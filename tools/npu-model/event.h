@@ -2,9 +2,9 @@
 /*
  * The event queue: what happens next in device time.
  *
- * Events are ordered by time, then by rank (the order within a cycle, timing.rst "Events at the same
- * cycle"), then by when they were scheduled. An event is a member of the object it is about, so
- * the queue allocates nothing.
+ * Events are ordered by time, then by rank (the order within a cycle, timing.rst "Events at the
+ * same cycle"), then by when they were scheduled. An event is a member of the object it is about,
+ * so the queue allocates nothing.
  */
 #ifndef NPU_MODEL_EVENT_H
 #define NPU_MODEL_EVENT_H

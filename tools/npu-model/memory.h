@@ -2,8 +2,8 @@
 /*
  * Access to host memory: a context's by virtual address, the kernel's by DMA address.
  *
- * What other threads of the host look at while the device works (ring control words, packet headers,
- * record status, semaphores, events) goes through the atomic functions; the bulk is copied
+ * What other threads of the host look at while the device works (ring control words, packet
+ * headers, record status, semaphores, events) goes through the atomic functions; the bulk is copied
  * plainly and is ordered by those.
  */
 #ifndef NPU_MODEL_MEMORY_H

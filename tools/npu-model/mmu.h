@@ -3,8 +3,8 @@
  * Address translation. Manual: Documentation/hardware/mmu.rst.
  *
  * Two things are kept apart. The *timed* TLB and walk cache say what a translation costs, and hold
- * no data anybody reads. What an access finds comes from the page tables in host memory, by way of a
- * cache of host pointers; an invalidation empties both, so a translation is never older than
+ * no data anybody reads. What an access finds comes from the page tables in host memory, by way of
+ * a cache of host pointers; an invalidation empties both, so a translation is never older than
  * the guest's last invalidation.
  */
 #ifndef NPU_MODEL_MMU_H
@@ -75,7 +75,7 @@ struct npu_walk_cache {
 
 struct npu_pointer {
 	uint64_t key;			/* context and page; 0: empty */
-	uint32_t access;		/* a bit for each access (enum npu_access) that is allowed */
+	uint32_t access;		/* allowed ones, a bit for each enum npu_access */
 	uint64_t physical;		/* DMA address of the page */
 	uint8_t *read, *write;		/* the page, or NULL when not yet asked for */
 };
@@ -130,8 +130,8 @@ unsigned int npu_mmu_walk(struct npu_model *model, unsigned int context, uint64_
 /**
  * npu_mmu_touch() - a timed access: the page enters the TLB
  *
- * Returns the levels that had to be read from DRAM: 0 when the TLB had it. A page that is not mapped
- * does not enter; the access itself will fault.
+ * Returns the levels that had to be read from DRAM: 0 when the TLB had it. A page that is not
+ * mapped does not enter; the access itself will fault.
  */
 unsigned int npu_mmu_touch(struct npu_model *model, unsigned int context, uint64_t address,
 			   enum npu_access access);
@@ -140,7 +140,8 @@ unsigned int npu_mmu_touch(struct npu_model *model, unsigned int context, uint64
  * npu_mmu_pointer() - host pointer of a context's address
  * @write:	for writing, which matters for NPU_ACCESS_RING only beyond @access
  *
- * Returns a pointer valid to the end of the 4 KiB page, until the model is left; or NULL with *@error.
+ * Returns a pointer valid to the end of the 4 KiB page, until the model is left; or NULL with
+ * *@error.
  */
 void *npu_mmu_pointer(struct npu_model *model, unsigned int context, uint64_t address,
 		      enum npu_access access, bool write, struct npu_memory_error *error);

@@ -3,9 +3,9 @@
  * libnpumodel: the device as a C library. Functional (bit exact) and cycle exact by
  * Documentation/hardware/timing.rst.
  *
- * A model is a passive object: registers and doorbells change its state, npu_model_run() lets device
- * time pass. It never reads a clock, and given the same calls and the same host memory it does the
- * same in the same cycles. npu_model_thread.h wraps a model into a thread of its own.
+ * A model is a passive object: registers and doorbells change its state, npu_model_run() lets
+ * device time pass. It never reads a clock, and given the same calls and the same host memory it
+ * does the same in the same cycles. npu_model_thread.h wraps a model into a thread of its own.
  *
  * Thread safety: none. One thread at a time for one model (who calls from several locks around
  * it); different models are independent. Host memory may be changed by other threads at any time:
@@ -27,12 +27,12 @@ struct npu_model;
 /**
  * struct npu_model_host_ops - what the device needs of its host
  * @translate:	returns a pointer to @size bytes of host memory at DMA address @address, to read or
- *		(@write) to write, or NULL when there is no such memory: a bus error. @size is at most
- *		4096 and the range never crosses a multiple of 4096. The model keeps the pointer (also for
- *		the rest of the page) until npu_model_memory_changed(). A page's pointer must be as
- *		aligned as its DMA address.
- * @irq:	vectors NPU_IRQ_* (a mask, npu_regs.h) are raised now: an edge for each, as MSI-X wants. For
- *		wired interrupts see npu_model_irq_pending(). May be NULL.
+ *		(@write) to write, or NULL when there is no such memory: a bus error. @size is at
+ *		most 4096 and the range never crosses a multiple of 4096. The model keeps the
+ *		pointer (also for the rest of the page) until npu_model_memory_changed(). A page's
+ *		pointer must be as aligned as its DMA address.
+ * @irq:	vectors NPU_IRQ_* (a mask, npu_regs.h) are raised now: an edge for each, as MSI-X
+ *		wants. For wired interrupts see npu_model_irq_pending(). May be NULL.
  *
  * Both are called from inside the functions below, on the caller's thread, and must not call the
  * model.

@@ -4,8 +4,8 @@
  *
  * The model is behind a mutex that the thread holds while it runs, a bounded number of cycles at a
  * time. Ring doorbells do not take it: they are bits in a word the thread looks at. Who has
- * something for the thread stores it first and then looks whether the thread sleeps; the thread says
- * that it sleeps first and then looks once more for something to do. All four are sequentially
+ * something for the thread stores it first and then looks whether the thread sleeps; the thread
+ * says that it sleeps first and then looks once more for something to do. All four are sequentially
  * consistent, so one of the two sees the other.
  */
 #include "npu_model_thread.h"
@@ -21,10 +21,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "machine.h"
 #include "npu/npu_regs.h"
 
-/* Cycles between two looks at who else wants the model: fractions of a millisecond. */
-#define CHUNK_CYCLES	20000
+/*
+ * Cycles between two looks at doorbells and at who else wants the model. The firmware executes
+ * every cycle, mostly cleaning up after a task; the next doorbell should not wait for that. Without
+ * it time passes in leaps.
+ */
+#define CHUNK_CYCLES		20000
+#define CHUNK_CYCLES_FIRMWARE	128
 
 #define NS_PER_SECOND	1000000000ull
 
@@ -179,7 +185,8 @@ static void *run(void *opaque)
 
 		atomic_store(&thread->work, false);
 		take_doorbells(thread);
-		done = npu_model_run(thread->model, CHUNK_CYCLES);
+		done = npu_model_run(thread->model, npu_core_running(thread->model) ?
+						    CHUNK_CYCLES_FIRMWARE : CHUNK_CYCLES);
 		atomic_store_explicit(&thread->time, npu_model_time(thread->model),
 				      memory_order_release);
 		make_room(thread);

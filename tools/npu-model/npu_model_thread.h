@@ -22,8 +22,8 @@ struct npu_model_thread;
 
 /**
  * npu_model_thread_create() - make a model and start its thread
- * @spin_us:	how long the thread spins on an idle device before it sleeps; 0: not at all. With one
- *		CPU it never spins.
+ * @spin_us:	how long the thread spins on an idle device before it sleeps; 0: not at all. With
+ *		one CPU it never spins.
  *
  * The other parameters and @error as npu_model_create(). All signals are blocked in the thread.
  * Returns NULL with a sentence in @error. To be freed with npu_model_thread_destroy().

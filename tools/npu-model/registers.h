@@ -26,7 +26,7 @@ struct npu_registers {
 	uint32_t tlb_address[2], tlb_bytes[2], tlb_done;
 	uint32_t event_base[2], fault_base[2];
 	struct npu_host_ring events, faults;
-	uint64_t queue_errors;		/* queues whose NPU_EVENT_QUEUE_ERROR is still to be written */
+	uint64_t queue_errors;		/* NPU_EVENT_QUEUE_ERROR still to be written */
 	uint32_t host_latch, core_latch;	/* high word of the counter read last, by reader */
 
 	/* control core only */

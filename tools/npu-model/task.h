@@ -52,7 +52,7 @@ struct npu_task {
 	uint32_t window_base, window_bytes;	/* in global SRAM */
 	uint8_t arguments;		/* how many the packet gave; the others are 0 */
 	uint64_t argument[NPU_ARG_COUNT];
-	struct npu_config config;	/* the device's, local SRAM cut to what the header declares */
+	struct npu_config config;	/* the device's, local SRAM cut to the header's */
 	uint8_t token[NPU_TOKEN_SHARED_COUNT];
 	uint64_t token_waiters[NPU_TOKEN_SHARED_COUNT];	/* bit cluster * 8 + engine */
 	uint64_t start;

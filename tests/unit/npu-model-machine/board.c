@@ -98,7 +98,8 @@ uint64_t *board_entry(struct board *board, unsigned int context, uint64_t va, un
 		board->root[context] = new_table(board);
 	table = board->root[context];
 	for (unsigned int at = 2;; at--) {
-		uint64_t *entry = (uint64_t *)board_dma(board, table) + (va >> (12 + 9 * at) & 0x1ff);
+		uint64_t *entry =
+			(uint64_t *)board_dma(board, table) + (va >> (12 + 9 * at) & 0x1ff);
 
 		if (at == level)
 			return entry;

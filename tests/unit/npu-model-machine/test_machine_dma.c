@@ -71,7 +71,8 @@ static struct npu_td random_tensor(unsigned int space, unsigned int dtype, const
 			high += (int64_t)stride * (dims[d] - 1);
 	}
 	assert_true(high - low < SPACE_BYTES);
-	td.word0 |= (uint64_t)(-low + below(SPACE_BYTES - (uint32_t)(high - low))) & NPU_TD_ADDRESS_MASK;
+	td.word0 |= (uint64_t)(-low + below(SPACE_BYTES - (uint32_t)(high - low))) &
+		    NPU_TD_ADDRESS_MASK;
 	return td;
 }
 
@@ -93,7 +94,8 @@ static void reference(const struct npu_td *to, unsigned int to_space, const stru
 	for (i[1] = 0; i[1] < dims[1]; i[1]++)
 	for (i[2] = 0; i[2] < dims[2]; i[2]++)
 	for (i[3] = 0; i[3] < dims[3]; i[3]++)
-		memcpy(image[to_space] + element(to, i), image[from_space] + element(from, i), size);
+		memcpy(image[to_space] + element(to, i), image[from_space] + element(from, i),
+		       size);
 }
 
 static void fill(struct board *board, unsigned int space)
@@ -146,16 +148,16 @@ static void test_random(void **state)
 		program_stream(&program, cluster);
 		program_descriptor(&program, A, &from_td);
 		program_descriptor(&program, B, &to_td);
-		program_emit(&program, INSN(.opcode = NPU_OP_DMA, .subop = (uint8_t)below(2), .dst = B,
-					    .src[0] = A, .imm16 = multicast ? 3 : 0));
+		program_emit(&program, INSN(.opcode = NPU_OP_DMA, .subop = (uint8_t)below(2),
+					    .dst = B, .src[0] = A, .imm16 = multicast ? 3 : 0));
 		program_finish(&program);
 		assert_int_equal(board_execute(board, &program, &argument, 1)->status,
 				 NPU_STATUS_DONE);
 		/* A local side is the executing cluster's. */
 		from += from == NPU_SPACE_LOCAL ? cluster : 0;
 		if (to != NPU_SPACE_LOCAL || !multicast)
-			reference(&to_td, to + (to == NPU_SPACE_LOCAL ? cluster : 0), &from_td, from,
-				  dims, NPU_DTYPE_BYTES(dtype));
+			reference(&to_td, to + (to == NPU_SPACE_LOCAL ? cluster : 0), &from_td,
+				  from, dims, NPU_DTYPE_BYTES(dtype));
 		for (unsigned int c = 0; multicast && c < 2; c++)
 			reference(&to_td, NPU_SPACE_LOCAL + c, &from_td, from, dims,
 				  NPU_DTYPE_BYTES(dtype));

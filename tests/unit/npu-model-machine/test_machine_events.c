@@ -42,7 +42,8 @@ static void test_order(void **state)
 			continue;
 		}
 		for (int k = 0; k < EVENTS; k++) {
-			const struct npu_alarm *a = &events[k], *b = least < 0 ? NULL : &events[least];
+			const struct npu_alarm *a = &events[k],
+					       *b = least < 0 ? NULL : &events[least];
 
 			if (!npu_event_pending(a))
 				continue;

@@ -92,8 +92,8 @@ static void random_weights(void *to)
 	bool half = style_dtype == NPU_DTYPE_FP16;
 	unsigned int dtype = half ? NPU_DTYPE_FP16 : NPU_DTYPE_INT8;
 	unsigned int depth = half ? 8 : style_dtype == NPU_DTYPE_INT16 ? 16 : 32;
-	struct npu_td td = dense(NPU_SPACE_LOCAL, 0, below(0x8000) & ~63u, dtype, 1, 1 + below(9), 32,
-				 depth);
+	struct npu_td td =
+		dense(NPU_SPACE_LOCAL, 0, below(0x8000) & ~63u, dtype, 1, 1 + below(9), 32, depth);
 
 	memcpy(to, &td, sizeof(td));
 }
@@ -188,7 +188,8 @@ static struct npu_insn random_insn(void)
 		insn.src[0] = (uint8_t)(1 + below(4));
 		if (insn.subop && (insn.subop < 0x0b || chance(8)))
 			insn.src[1] = (uint8_t)(chance(4) ? NPU_TD_IMMEDIATE : 1 + below(4));
-		if (insn.subop == NPU_VEC_MULADD || (insn.subop >= 9 && insn.subop <= 10) || chance(20))
+		if (insn.subop == NPU_VEC_MULADD || (insn.subop >= 9 && insn.subop <= 10) ||
+		    chance(20))
 			insn.src[2] = (uint8_t)(chance(4) ? NPU_TD_IMMEDIATE : 1 + below(4));
 		insn.imm16 = (uint16_t)(insn.subop >= 0x20 ? below(16) : 0);
 		break;
@@ -481,7 +482,8 @@ static void test_packets(void **state)
 	random_bytes(board_at(board, 0, DATA), DATA_BYTES);
 	random_bytes(board_at(board, 1, DATA), DATA_BYTES);
 	for (unsigned int i = 0; i < 64; i++) {
-		struct program program = program_begin(board, 0, DATA + below(DATA_BYTES) / 64 * 64, 1);
+		struct program program =
+			program_begin(board, 0, DATA + below(DATA_BYTES) / 64 * 64, 1);
 
 		program_finish(&program);
 	}

@@ -233,7 +233,8 @@ static void test_sram_bounds(void **state)
 		program = program_begin(board, 0, PROGRAM, 1);
 		program.header->local_bytes = 8192;
 		program.header->global_bytes = 4096;
-		td = dense(cases[i].space, 0, (int64_t)cases[i].address, NPU_DTYPE_INT8, 1, 1, 1, 256);
+		td = dense(cases[i].space, 0, (int64_t)cases[i].address, NPU_DTYPE_INT8, 1, 1, 1,
+			   256);
 		program_descriptor(&program, A, &td);
 		td = dense(NPU_SPACE_LOCAL, 0, 0, NPU_DTYPE_INT8, 1, 1, 1, 256);
 		program_descriptor(&program, B, &td);
@@ -241,7 +242,8 @@ static void test_sram_bounds(void **state)
 		program_finish(&program);
 		record = board_execute(board, &program, NULL, 0);
 		assert_int_equal(record->error, cases[i].error);
-		assert_int_equal(record->status, cases[i].error ? NPU_STATUS_FAULT : NPU_STATUS_DONE);
+		assert_int_equal(record->status,
+				 cases[i].error ? NPU_STATUS_FAULT : NPU_STATUS_DONE);
 		if (cases[i].error) {
 			assert_int_equal(record->detail, cases[i].detail);
 			assert_int_equal(board_fault(board)->program_offset, DMA_OFFSET);
@@ -287,7 +289,8 @@ static void test_ring_faults(void **state)
 	board_push(board, 1, &exec);
 	board_ring_doorbell(board, 1);
 	board_run(board, 10000);
-	assert_int_equal(((struct npu_record *)board_at(board, 1, RECORD))->status, NPU_STATUS_DONE);
+	assert_int_equal(((struct npu_record *)board_at(board, 1, RECORD))->status,
+			 NPU_STATUS_DONE);
 	exec.record = VA;
 	board_push(board, 1, &exec);
 	board_ring_doorbell(board, 1);

@@ -52,7 +52,8 @@ static uint32_t doorbells(struct board *board)
 	return rung;
 }
 
-static void arm(struct board *board, unsigned int context, unsigned int semaphore, uint64_t threshold)
+static void arm(struct board *board, unsigned int context, unsigned int semaphore,
+		uint64_t threshold)
 {
 	((uint64_t *)board_dma(board, BOARD_THRESHOLDS(context)))[semaphore] = threshold;
 	npu_model_register_write(board->model, NPU_REG_WATCH_ARM, context << 16 | semaphore);
@@ -141,8 +142,8 @@ static void test_unpublished(void **state)
 }
 
 /*
- * Cycles: the doorbell's look costs 122 (the page is known from the look at attach); SIGNAL 122 more;
- * TIMESTAMP: fetch 122, write 122.
+ * Cycles: the doorbell's look costs 122 (the page is known from the look at attach); SIGNAL 122
+ * more; TIMESTAMP: fetch 122, write 122.
  */
 static void test_packet_cycles(void **state)
 {
@@ -622,8 +623,8 @@ static void test_restore(void **state)
 }
 
 /*
- * COPY of 10000 bytes from 8 into a burst to a burst's start: 157 + 157 bursts, 628 cycles; 24 + 240
- * and two walks of three levels before it.
+ * COPY of 10000 bytes from 8 into a burst to a burst's start: 157 + 157 bursts, 628 cycles; 24 +
+ * 240 and two walks of three levels before it.
  */
 static void test_copy(void **state)
 {
@@ -871,8 +872,9 @@ static void test_scrub_cycles(void **state)
 			begin = npu_model_time(board->model);
 			board_ring_doorbell(board, context);
 			board_run(board, 100000);
-			start[other] = ((struct npu_record *)board_at(board, context, RECORD))->start -
-				       begin;
+			start[other] =
+				((struct npu_record *)board_at(board, context, RECORD))->start -
+				begin;
 			control(board, 0, NPU_SLOT_DETACH);
 			board_run(board, 10000);
 		}

@@ -99,8 +99,8 @@ static struct machine start(unsigned int spin_us)
 	uint32_t context = 0;
 	char error[256];
 
-	machine.thread = npu_model_thread_create(NULL, &board_host_ops, machine.board, spin_us, error,
-						 sizeof(error));
+	machine.thread = npu_model_thread_create(NULL, &board_host_ops, machine.board, spin_us,
+						 error, sizeof(error));
 	assert_non_null(machine.thread);
 	board_add_context(machine.board, 0);
 	write_register(&machine, NPU_REG_CONTEXT_TABLE_LO, (uint32_t)BOARD_CONTEXT_TABLE);
@@ -205,7 +205,8 @@ static void *produce(void *opaque)
 
 		exec.arguments = 0;
 		exec.signal_sem = (uint16_t)producer->number;
-		submit(producer->machine, producer->number % 2, i % 8 ? (void *)&signal : (void *)&exec);
+		submit(producer->machine, producer->number % 2,
+		       i % 8 ? (void *)&signal : (void *)&exec);
 	}
 	return NULL;
 }
@@ -219,7 +220,8 @@ static void *disturb(void *opaque)
 		npu_model_thread_memory_changed(machine->thread);
 		assert_int_equal(read_register(machine, NPU_REG_ID), NPU_ID_VALUE);
 		npu_model_thread_time(machine->thread);
-		npu_model_thread_doorbell(machine->thread, 0, NPU_DOORBELL_SIGNAL, 50ull << 48 | 1, 8);
+		npu_model_thread_doorbell(machine->thread, 0, NPU_DOORBELL_SIGNAL, 50ull << 48 | 1,
+					  8);
 		nanosleep(&(struct timespec){ .tv_nsec = 200000 }, NULL);
 	}
 	return NULL;
@@ -297,7 +299,8 @@ static void test_bad_config(void **state)
 	char error[64] = "";
 
 	(void)state;
-	assert_null(npu_model_thread_create("npu-v9", &board_host_ops, NULL, 0, error, sizeof(error)));
+	assert_null(
+		npu_model_thread_create("npu-v9", &board_host_ops, NULL, 0, error, sizeof(error)));
 	assert_true(strlen(error) > 10);
 	npu_model_thread_destroy(NULL);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Cycle counts of whole programs. Every figure is worked out by hand from timing.rst; the arithmetic
- * of the longer ones is in Documentation/hardware/worked-examples.rst.
+ * Cycle counts of whole programs. Every figure is worked out by hand from timing.rst; the
+ * arithmetic of the longer ones is in Documentation/hardware/worked-examples.rst.
  */
 #include <string.h>
 
@@ -64,8 +64,9 @@ static void test_empty(void **state)
 }
 
 /*
- * Decode: LDTD 60, LDTD 62, DMA 64, END 65. DMA takes its tokens at 65, descriptor until 89, then 120
- * and a walk of two levels (the root's entry came with the program's page): 453. 64 bursts: 128.
+ * Decode: LDTD 60, LDTD 62, DMA 64, END 65. DMA takes its tokens at 65, descriptor until 89, then
+ * 120 and a walk of two levels (the root's entry came with the program's page): 453. 64 bursts:
+ * 128.
  */
 static void test_dma(void **state)
 {
@@ -115,9 +116,10 @@ static void test_leaf_sizes(void **state)
 }
 
 /*
- * Channel 0: decoded 68, descriptor 93, 120 + 244: works from 457. Channel 1: decoded 69, descriptor
- * 94, its walk reads one level: works from 336. Until 457 it is alone and does 121 of 128; then both
- * run at half rate: channel 1 ends at 457 + 14 = 471, channel 0 has 121 left and ends at 592.
+ * Channel 0: decoded 68, descriptor 93, 120 + 244: works from 457. Channel 1: decoded 69,
+ * descriptor 94, its walk reads one level: works from 336. Until 457 it is alone and does 121 of
+ * 128; then both run at half rate: channel 1 ends at 457 + 14 = 471, channel 0 has 121 left and
+ * ends at 592.
  */
 static void test_shared_dram(void **state)
 {
@@ -141,8 +143,9 @@ static void test_shared_dram(void **state)
 }
 
 /*
- * Two transfers on one channel: the second's 24 cycles hide behind the first's work, its latency does
- * not. First: 65 + 24 + 120 + 244 = 455 (decoded 66), works to 583. Second: 583 + 120 + 122, 128.
+ * Two transfers on one channel: the second's 24 cycles hide behind the first's work, its latency
+ * does not. First: 65 + 24 + 120 + 244 = 455 (decoded 66), works to 583. Second: 583 + 120 + 122,
+ * 128.
  */
 static void test_descriptor_ahead(void **state)
 {
@@ -215,9 +218,9 @@ static void test_layout_mode(void **state)
 }
 
 /*
- * Three passes of 64 positions x 9 steps. Decode 66, 67, 68, END 69. The first: weights of 9 KiB from
- * 67 to 139, work to 715. The others' weights load during the work before, so 576 each; the last's
- * tail: 139 + 3 * 576 + 32 = 1899.
+ * Three passes of 64 positions x 9 steps. Decode 66, 67, 68, END 69. The first: weights of 9 KiB
+ * from 67 to 139, work to 715. The others' weights load during the work before, so 576 each; the
+ * last's tail: 139 + 3 * 576 + 32 = 1899.
  */
 static void test_mac_chain(void **state)
 {
@@ -313,8 +316,8 @@ static void test_in_order(void **state)
 }
 
 /*
- * Cluster 0: LDTD 60, 62, 64, VEC 66: from 67 start 4, 2 sources x 2048 bytes at 64: 64, tail 4: 139.
- * Cluster 1 is at the barrier since 60. Both go on at 143.
+ * Cluster 0: LDTD 60, 62, 64, VEC 66: from 67 start 4, 2 sources x 2048 bytes at 64: 64, tail 4:
+ * 139. Cluster 1 is at the barrier since 60. Both go on at 143.
  */
 static void test_barrier(void **state)
 {
@@ -367,8 +370,8 @@ static void test_multicast(void **state)
 
 /*
  * 300 instructions in a row: 60 of them in the first block. Block 1: 60 + 120 + 32 = 212, block 2:
- * 364, block 3: 516, block 4 (784 bytes, 13 bursts) begins a page, walk of one level: 516 + 122 + 120
- * + 26 = 784. It holds instructions 252..299 and END: 784 + 48.
+ * 364, block 3: 516, block 4 (784 bytes, 13 bursts) begins a page, walk of one level: 516 + 122 +
+ * 120 + 26 = 784. It holds instructions 252..299 and END: 784 + 48.
  */
 static void test_fetch(void **state)
 {
@@ -408,9 +411,9 @@ static void test_loop(void **state)
 
 /*
  * A loop of 70 instructions reaches into the second block; it and the one after the loop stay in
- * the buffer, so only the first pass waits: block 1 (208 bytes, 4 bursts) arrives at 60 + 120 + 8 = 188.
- * LOOP is instruction 0, so 59 of the body are in block 0 (61..119), 11 and ENDLOOP in block 1:
- * 188..199; then 3 more trips of 71, END.
+ * the buffer, so only the first pass waits: block 1 (208 bytes, 4 bursts) arrives at 60 + 120 + 8 =
+ * 188. LOOP is instruction 0, so 59 of the body are in block 0 (61..119), 11 and ENDLOOP in block
+ * 1: 188..199; then 3 more trips of 71, END.
  */
 static void test_loop_in_buffer(void **state)
 {
@@ -428,9 +431,9 @@ static void test_loop_in_buffer(void **state)
 }
 
 /*
- * Nine SYNCs to the vector unit, none of which can start: the first leaves the queue for nobody, eight
- * fill it, the ninth is not decoded until a token comes. The front end would release it: it cannot, so
- * the task ends by its budget.
+ * Nine SYNCs to the vector unit, none of which can start: the first leaves the queue for nobody,
+ * eight fill it, the ninth is not decoded until a token comes. The front end would release it: it
+ * cannot, so the task ends by its budget.
  */
 static void test_queue_depth(void **state)
 {
@@ -487,8 +490,8 @@ static void test_layout_unit(void **state)
 }
 
 /*
- * lowpower-v3: 8 bytes a cycle of DRAM: a burst is 8 cycles, a walk's read 128. 4096 bytes: 64 bursts,
- * 512 cycles.
+ * lowpower-v3: 8 bytes a cycle of DRAM: a burst is 8 cycles, a walk's read 128. 4096 bytes: 64
+ * bursts, 512 cycles.
  */
 static void test_lowpower(void **state)
 {
@@ -513,9 +516,11 @@ static uint64_t busy_program(void)
 
 	for (unsigned int i = 0; i < 4; i++) {
 		program_stream(&program, i);
-		load(&program, A, dense(NPU_SPACE_DRAM, 0, i * 0x8000, NPU_DTYPE_INT8, 1, 8, 64, 40));
+		load(&program, A,
+		     dense(NPU_SPACE_DRAM, 0, i * 0x8000, NPU_DTYPE_INT8, 1, 8, 64, 40));
 		load(&program, B, dense(NPU_SPACE_LOCAL, 0, 0, NPU_DTYPE_INT8, 1, 8, 64, 40));
-		load(&program, C, dense(NPU_SPACE_GLOBAL, 0, i * 0x8000, NPU_DTYPE_INT8, 1, 8, 64, 40));
+		load(&program, C,
+		     dense(NPU_SPACE_GLOBAL, 0, i * 0x8000, NPU_DTYPE_INT8, 1, 8, 64, 40));
 		program_emit(&program, INSN(.opcode = NPU_OP_LOOP, .imm32 = 20 + i));
 		program_emit(&program, INSN(.opcode = NPU_OP_DMA, .dst = B, .src[0] = A,
 					    .release = { NPU_TOKEN(0), NPU_TOKEN(33) }));
