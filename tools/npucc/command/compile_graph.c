@@ -82,8 +82,10 @@ static int lower_layers(struct backend *backend, struct compile_report *report)
 		if (layout_is_view(node))
 			continue;
 		open_layer(backend, node, layer);
-		if (lower_node(lower, node))
+		if (lower_node(lower, node)) {
+			report->refused = node;
 			return -1;
+		}
 		estimate_layer(lower, backend->registers, layer->start, &lower->figures);
 		layer->macs = lower->figures.macs;
 		layer->predicted_cycles = lower->figures.cycles;

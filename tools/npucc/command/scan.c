@@ -1,6 +1,50 @@
 // SPDX-License-Identifier: MIT
+#include <stdlib.h>
+#include <string.h>
+
 #include "../scan/scan.h"
 #include "compile.h"
+
+/*
+ * What no row of the table can say (that no tiling fits local SRAM, that two shapes
+ * share no strides) the back end says itself: it is run without writing a file, and the
+ * node it stops at is refused with its sentence.
+ */
+static int try_backend(const struct options *options, struct graph *graph,
+		       struct scan_report *report)
+{
+	struct compile_report compiled;
+	struct program program;
+	struct diag diag;
+	uint32_t i;
+	int result = 0;
+
+	diag_init(&diag);
+	if (compile_graph(graph, options, NULL, &program, &compiled, &diag) && compiled.refused) {
+		const char *text = diag_first_error(&diag);
+		const char *cut = text ? strrchr(text, ';') : NULL;
+
+		for (i = 0; i < report->row_count; i++)
+			if (report->rows[i].node == compiled.refused)
+				break;
+		if (text && i < report->row_count) {
+			struct scan_row *row = &report->rows[i];
+
+			report->counts[row->where]--;
+			report->counts[SCAN_NONE]++;
+			row->where = SCAN_NONE;
+			row->reason = arena_string(graph->arena, text,
+						   cut ? (size_t)(cut - text) : strlen(text));
+			row->suggestion = cut ? arena_string(graph->arena, cut + 2,
+							     strlen(cut + 1) - 1) : "";
+			if (!row->reason || !row->suggestion)
+				result = -1;
+		}
+	}
+	free(program.rodata);
+	diag_free(&diag);
+	return result;
+}
 
 static int scan(const struct options *options, struct diag *diag)
 {
@@ -21,6 +65,11 @@ static int scan(const struct options *options, struct diag *diag)
 		return 1;
 	if (npucc_scan(npucc_model_graph(model), &report, diag))
 		goto out;
+	if (!report.counts[SCAN_NONE] &&
+	    try_backend(options, npucc_model_graph(model), &report)) {
+		diag_error(diag, "not enough memory for the report");
+		goto out;
+	}
 	if (options->json)
 		scan_print_json(&report, stdout);
 	else
