@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: (GPL-2.0-only WITH Linux-syscall-note) OR MIT */
+/*
+ * The interface of npu.ko, /dev/accel/accelN of a device whose driver calls itself "npu".
+ */
+#ifndef _UAPI_NPU_ACCEL_H_
+#define _UAPI_NPU_ACCEL_H_
+
+#include <drm/drm.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/**
+ * DOC: The contract
+ *
+ * - A context is an address space, its queues and its semaphores. It belongs to the open file that
+ *   made it, and so do queues and buffer handles. Nothing a program writes into its memory, its
+ *   queues' doorbells included, reaches another context.
+ * - Work is not submitted here. Once a queue exists, packets are written into its ring and its
+ *   doorbell is stored to; rings, packets, records and semaphores are described by npu_packet.h.
+ * - Structures only grow at their end, and sets of flags only gain members. The size in an ioctl's
+ *   number is the size the program was compiled with: what a shorter structure lacks counts as
+ *   zero, and what a longer one has beyond the kernel's must be zero (else -E2BIG). Arrays are
+ *   described by struct drm_npu_array, whose stride follows the same rule.
+ * - All padding, all reserved fields and all flags without a name must be zero, else -EINVAL.
+ *   Fields marked "out" are ignored on the way in.
+ * - An ioctl that fails has changed nothing.
+ * - What a device or a driver can do is asked with DRM_IOCTL_NPU_GET_PARAM, key by key. A key
+ *   that is not known is -EINVAL. No program should compare versions.
+ * - Every ioctl can answer -ENODEV: the device is gone, or its firmware died. This does not end
+ *   until the file is closed. Semaphore areas and buffers stay mapped, doorbells do nothing.
+ * - Every ioctl that names a context or a queue answers -ENOENT for one this file does not have.
+ * - -EFAULT means that a pointer handed in does not lead to the program's memory, -ENOMEM that
+ *   the kernel has none left, -EINTR that a signal came (repeat the call unchanged; time-outs are
+ *   absolute).
+ *
+ * Offsets for mmap() come from DRM_IOCTL_NPU_GEM_INFO (buffers), DRM_IOCTL_NPU_CTX_CREATE
+ * (semaphores) and DRM_IOCTL_NPU_QUEUE_CREATE (doorbell), and mean nothing in themselves.
+ *
+ * The semaphore area is an array of __le64, one a semaphore, and behind them a __le32 status
+ * word: zero while the context works, afterwards an errno (EIO, ENODEV) that tells why it does not. It
+ * can only be mapped for reading. Values are to be loaded with acquire semantics. The mapping
+ * stays when context, file or device are gone.
+ *
+ * A doorbell is one page, to be mapped shared and for writing only. The mapping is not inherited by
+ * fork(). Stores to the doorbell of a queue that is gone do nothing.
+ */
+
+#define DRM_NPU_GET_PARAM		0x00
+#define DRM_NPU_GEM_CREATE		0x01
+#define DRM_NPU_GEM_INFO		0x02
+#define DRM_NPU_CTX_CREATE		0x03
+#define DRM_NPU_CTX_DESTROY		0x04
+#define DRM_NPU_CTX_STATUS		0x05
+#define DRM_NPU_VM_BIND			0x06
+#define DRM_NPU_QUEUE_CREATE		0x07
+#define DRM_NPU_QUEUE_DESTROY		0x08
+#define DRM_NPU_SEM_WAIT		0x09
+
+/**
+ * struct drm_npu_array - an array handed to the kernel
+ * @stride: size of one element as the program was compiled, at least that of the element's
+ *	    first published form (else -EINVAL)
+ * @count: number of elements
+ * @array: address of the first one
+ */
+struct drm_npu_array {
+	__u32 stride;
+	__u32 count;
+	__u64 array;
+};
+
+/**
+ * enum drm_npu_param - what can be asked
+ *
+ * @DRM_NPU_PARAM_HW_VERSION: register NPU_REG_HW_VERSION
+ * @DRM_NPU_PARAM_CLUSTERS: clusters
+ * @DRM_NPU_PARAM_MAC_CHANNELS: output channels of a MAC array
+ * @DRM_NPU_PARAM_MAC_DEPTH: int8 depth of a MAC array
+ * @DRM_NPU_PARAM_LOCAL_BYTES: local SRAM of a cluster
+ * @DRM_NPU_PARAM_GLOBAL_BYTES: global SRAM
+ * @DRM_NPU_PARAM_ACC_BYTES: accumulators of a cluster
+ * @DRM_NPU_PARAM_DMA_CHANNELS: DMA channels in all
+ * @DRM_NPU_PARAM_DRAM_BYTES_PER_CYCLE: bandwidth to memory
+ * @DRM_NPU_PARAM_DRAM_LATENCY: cycles
+ * @DRM_NPU_PARAM_CLOCK_HZ: device cycles a second
+ * @DRM_NPU_PARAM_QUEUES: hardware queues, shared by all contexts
+ * @DRM_NPU_PARAM_SLOTS: queues that are worked on at a time
+ * @DRM_NPU_PARAM_CONTEXTS: contexts, shared by all programs
+ * @DRM_NPU_PARAM_SEMAPHORES: semaphores of a context
+ * @DRM_NPU_PARAM_VECTOR_BYTES: width of the vector unit
+ * @DRM_NPU_PARAM_OUT_RESULTS: int8 results of the output stage a cycle
+ * @DRM_NPU_PARAM_CONFIG_NAME: @index 0 and 1: 8 bytes each of the configuration's name, first
+ *	byte lowest, padded with NUL
+ * @DRM_NPU_PARAM_FIRMWARE_VERSION: @index 0 to 3: the same, of the firmware's version
+ * @DRM_NPU_PARAM_FIRMWARE_ABI: of its mailbox, major << 16 | minor
+ * @DRM_NPU_PARAM_PAGE_SIZE: grain of addresses, offsets and sizes of DRM_IOCTL_NPU_VM_BIND
+ * @DRM_NPU_PARAM_VA_END: device addresses are below this
+ * @DRM_NPU_PARAM_WAITS_MAX: semaphores one DRM_IOCTL_NPU_SEM_WAIT can wait for
+ * @DRM_NPU_PARAM_BINDS_MAX: operations one DRM_IOCTL_NPU_VM_BIND can have
+ * @DRM_NPU_PARAM_TIME: device cycles now
+ * @DRM_NPU_PARAM_COUNTER_TASKS: tasks since power on
+ * @DRM_NPU_PARAM_COUNTER_MAC: busy cycles of MAC arrays, all clusters
+ * @DRM_NPU_PARAM_COUNTER_VECTOR: busy cycles of vector units
+ * @DRM_NPU_PARAM_COUNTER_DMA: busy cycles of DMA channels
+ * @DRM_NPU_PARAM_COUNTER_DRAM_READ: bytes
+ * @DRM_NPU_PARAM_COUNTER_DRAM_WRITE: bytes
+ * @DRM_NPU_PARAM_COUNTER_TLB_MISS: misses
+ */
+enum drm_npu_param {
+	DRM_NPU_PARAM_HW_VERSION = 0,
+	DRM_NPU_PARAM_CLUSTERS = 1,
+	DRM_NPU_PARAM_MAC_CHANNELS = 2,
+	DRM_NPU_PARAM_MAC_DEPTH = 3,
+	DRM_NPU_PARAM_LOCAL_BYTES = 4,
+	DRM_NPU_PARAM_GLOBAL_BYTES = 5,
+	DRM_NPU_PARAM_ACC_BYTES = 6,
+	DRM_NPU_PARAM_DMA_CHANNELS = 7,
+	DRM_NPU_PARAM_DRAM_BYTES_PER_CYCLE = 8,
+	DRM_NPU_PARAM_DRAM_LATENCY = 9,
+	DRM_NPU_PARAM_CLOCK_HZ = 10,
+	DRM_NPU_PARAM_QUEUES = 11,
+	DRM_NPU_PARAM_SLOTS = 12,
+	DRM_NPU_PARAM_CONTEXTS = 13,
+	DRM_NPU_PARAM_SEMAPHORES = 14,
+	DRM_NPU_PARAM_VECTOR_BYTES = 15,
+	DRM_NPU_PARAM_OUT_RESULTS = 16,
+	DRM_NPU_PARAM_CONFIG_NAME = 17,
+	DRM_NPU_PARAM_FIRMWARE_VERSION = 18,
+	DRM_NPU_PARAM_FIRMWARE_ABI = 19,
+	DRM_NPU_PARAM_PAGE_SIZE = 20,
+	DRM_NPU_PARAM_VA_END = 21,
+	DRM_NPU_PARAM_WAITS_MAX = 22,
+	DRM_NPU_PARAM_BINDS_MAX = 23,
+	DRM_NPU_PARAM_TIME = 64,
+	DRM_NPU_PARAM_COUNTER_TASKS = 65,
+	DRM_NPU_PARAM_COUNTER_MAC = 66,
+	DRM_NPU_PARAM_COUNTER_VECTOR = 67,
+	DRM_NPU_PARAM_COUNTER_DMA = 68,
+	DRM_NPU_PARAM_COUNTER_DRAM_READ = 69,
+	DRM_NPU_PARAM_COUNTER_DRAM_WRITE = 70,
+	DRM_NPU_PARAM_COUNTER_TLB_MISS = 71,
+};
+
+/**
+ * struct drm_npu_get_param - ask one thing
+ * @param: enum drm_npu_param
+ * @index: for a key that has several values which of them, else zero
+ * @value: out
+ *
+ * Errors: -EINVAL (a key or an index that is not known).
+ */
+struct drm_npu_get_param {
+	__u32 param;
+	__u32 index;
+	__u64 value;
+};
+
+/**
+ * enum drm_npu_gem_flags - of a buffer
+ *
+ * @DRM_NPU_GEM_WRITE_COMBINE: the processor's mappings are write-combined instead of cached
+ */
+enum drm_npu_gem_flags {
+	DRM_NPU_GEM_WRITE_COMBINE = 1 << 0,
+};
+
+/**
+ * struct drm_npu_gem_create - make a buffer of zeroed system memory
+ * @size: bytes; out: rounded up to whole pages of the processor
+ * @flags: enum drm_npu_gem_flags
+ * @handle: out
+ *
+ * The pages come when they are used first. The handle is closed with DRM_IOCTL_GEM_CLOSE; memory
+ * that a context has bound stays until it is unbound.
+ *
+ * Errors: -EINVAL (no size, flags), -E2BIG (more than addresses there are), -ENOMEM.
+ */
+struct drm_npu_gem_create {
+	__u64 size;
+	__u32 flags;
+	__u32 handle;
+};
+
+/**
+ * struct drm_npu_gem_info - what a buffer is
+ * @handle: own, or imported from a dma-buf
+ * @flags: out: enum drm_npu_gem_flags
+ * @size: out: bytes
+ * @mmap_offset: out: for mmap() of this file
+ *
+ * Errors: -ENOENT (no such handle).
+ */
+struct drm_npu_gem_info {
+	__u32 handle;
+	__u32 flags;
+	__u64 size;
+	__u64 mmap_offset;
+};
+
+/**
+ * enum drm_npu_ctx_flags - of a context
+ *
+ * @DRM_NPU_CTX_SMALL_PAGES: its memory is mapped by 4 KiB pages only, which makes times comparable
+ *	between memory of different shape
+ */
+enum drm_npu_ctx_flags {
+	DRM_NPU_CTX_SMALL_PAGES = 1 << 0,
+};
+
+/**
+ * struct drm_npu_ctx_create - make a context
+ * @flags: enum drm_npu_ctx_flags
+ * @ctx: out: its number, not zero
+ * @semaphores: out: number of its semaphores, all zero
+ * @pad: zero
+ * @semaphores_offset: out: for mmap() of the semaphore area
+ * @semaphores_bytes: out: of the whole area, status word included
+ * @status_offset: out: where in the area the status word is
+ *
+ * Errors: -EINVAL (flags), -ENOSPC (all contexts of the device are in use), -ENOMEM.
+ */
+struct drm_npu_ctx_create {
+	__u32 flags;
+	__u32 ctx;
+	__u32 semaphores;
+	__u32 pad;
+	__u64 semaphores_offset;
+	__u32 semaphores_bytes;
+	__u32 status_offset;
+};
+
+/**
+ * struct drm_npu_ctx_destroy - end a context
+ * @ctx: the context
+ * @pad: zero
+ *
+ * Running tasks are killed, queues are destroyed, everything is unbound. When the call returns, the
+ * device does not reach the context's memory any more. Waits on its semaphores end with -EIO.
+ */
+struct drm_npu_ctx_destroy {
+	__u32 ctx;
+	__u32 pad;
+};
+
+/**
+ * enum drm_npu_ctx_state - how a context is
+ *
+ * @DRM_NPU_CTX_ALIVE: well
+ * @DRM_NPU_CTX_QUEUE_STOPPED: the device stopped one of its queues for an error of the program's;
+ *	this ends when that queue is destroyed
+ * @DRM_NPU_CTX_GUILTY: dead, because of what it did
+ * @DRM_NPU_CTX_INNOCENT: dead, because the device or the driver failed
+ */
+enum drm_npu_ctx_state {
+	DRM_NPU_CTX_ALIVE = 0,
+	DRM_NPU_CTX_QUEUE_STOPPED = 1,
+	DRM_NPU_CTX_GUILTY = 2,
+	DRM_NPU_CTX_INNOCENT = 3,
+};
+
+/**
+ * enum drm_npu_ctx_status_flags - of DRM_IOCTL_NPU_CTX_STATUS
+ *
+ * @DRM_NPU_CTX_STATUS_TASK: look for the newest fault of @task_id, not for the newest of all
+ */
+enum drm_npu_ctx_status_flags {
+	DRM_NPU_CTX_STATUS_TASK = 1 << 0,
+};
+
+/**
+ * struct drm_npu_ctx_status - what became of a context, and of its tasks
+ * @ctx: the context
+ * @flags: enum drm_npu_ctx_status_flags
+ * @task_id: with DRM_NPU_CTX_STATUS_TASK the task asked for, else zero; out: of the fault
+ * @state: out: enum drm_npu_ctx_state
+ * @error: out: enum npu_error of the queue that stopped first, else zero
+ * @queue: out: that queue, else zero
+ * @faults: out: faults of the context so far
+ * @fault_error: out: enum npu_error of the fault; zero: none, and all below is zero
+ * @fault_access: out: struct npu_fault, 0 read, 1 write, 2 fetch, 3 ring
+ * @fault_cluster: out: 0xff: command processor
+ * @fault_address: out: as the device says
+ * @fault_program_offset: out: of the instruction
+ *
+ * The newest 16 faults of a context are kept. A fault is told here before its task's record is
+ * written, and works on a context that is dead too.
+ */
+struct drm_npu_ctx_status {
+	__u32 ctx;
+	__u32 flags;
+	__u32 task_id;
+	__u32 state;
+	__u32 error;
+	__u32 queue;
+	__u32 faults;
+	__u32 fault_error;
+	__u32 fault_access;
+	__u32 fault_cluster;
+	__u64 fault_address;
+	__u64 fault_program_offset;
+};
+
+/**
+ * enum drm_npu_bind_type - of an operation
+ *
+ * @DRM_NPU_BIND_MAP: put a buffer's range at an address where nothing is
+ * @DRM_NPU_BIND_UNMAP: take away what is in a range; mappings that reach over its ends are cut, and
+ *	holes are allowed
+ */
+enum drm_npu_bind_type {
+	DRM_NPU_BIND_MAP = 0,
+	DRM_NPU_BIND_UNMAP = 1,
+};
+
+/**
+ * enum drm_npu_bind_flags - what the device may do with memory
+ *
+ * @DRM_NPU_BIND_READ: read it
+ * @DRM_NPU_BIND_WRITE: write it; needs DRM_NPU_BIND_READ
+ * @DRM_NPU_BIND_EXEC: fetch programs from it, which also needs DRM_NPU_BIND_READ
+ */
+enum drm_npu_bind_flags {
+	DRM_NPU_BIND_READ = 1 << 0,
+	DRM_NPU_BIND_WRITE = 1 << 1,
+	DRM_NPU_BIND_EXEC = 1 << 2,
+};
+
+/**
+ * struct drm_npu_bind_op - one operation of DRM_IOCTL_NPU_VM_BIND
+ * @type: enum drm_npu_bind_type
+ * @flags: enum drm_npu_bind_flags, not zero for a map, zero for an unmap
+ * @handle: map: the buffer; unmap: zero
+ * @pad: zero
+ * @offset: map: where in the buffer, in whole pages; unmap: zero
+ * @va: address for the device, in whole pages
+ * @bytes: whole pages, not zero
+ */
+struct drm_npu_bind_op {
+	__u32 type;
+	__u32 flags;
+	__u32 handle;
+	__u32 pad;
+	__u64 offset;
+	__u64 va;
+	__u64 bytes;
+};
+
+/**
+ * struct drm_npu_vm_bind - change a context's address space
+ * @ctx: the context
+ * @failed: out: on failure the operation that is to blame, where one is
+ * @ops: struct drm_npu_bind_op, 1 to DRM_NPU_PARAM_BINDS_MAX, done in order
+ *
+ * All operations are done, or none. "Whole pages" are of DRM_NPU_PARAM_PAGE_SIZE. When the call
+ * returns, the device sees the new mappings, and does not reach memory that was unmapped; a task
+ * that needs it faults. The memory of a mapping is pinned.
+ *
+ * Errors: -EINVAL (type, flags, alignment, an empty range or one beyond the buffer or beyond
+ * DRM_NPU_PARAM_VA_END, no operations), -E2BIG (too many operations), -ENOENT (context or
+ * handle), -EEXIST (something is mapped there), -EIO (the context is dead), -ENOMEM.
+ */
+struct drm_npu_vm_bind {
+	__u32 ctx;
+	__u32 failed;
+	struct drm_npu_array ops;
+};
+
+/**
+ * struct drm_npu_queue_create - make a queue over a ring
+ * @ctx: the context
+ * @priority: 0 to 15, higher goes first; from 8 on it needs CAP_SYS_NICE or an RLIMIT_NICE that
+ *	allows nice -1 or lower
+ * @ring: address for the device of struct npu_ring_control, aligned to 64 bytes; the whole ring
+ *	is bound for reading and writing, and starts zeroed
+ * @ring_log2: binary logarithm of its packets, 2 to 16
+ * @flags: zero
+ * @queue: out: its number, not zero
+ * @pad: zero
+ * @doorbell_offset: out: for mmap() of its doorbell
+ * @doorbell_bytes: out: what to map, one page of the processor
+ * @pad2: zero
+ *
+ * Errors: -EINVAL (priority, alignment, size, flags, a ring that is not bound), -EACCES (the
+ * priority is not allowed), -ENOSPC (all queues of the device are in use), -EIO (the context is
+ * dead), -ENOMEM.
+ */
+struct drm_npu_queue_create {
+	__u32 ctx;
+	__u32 priority;
+	__u64 ring;
+	__u32 ring_log2;
+	__u32 flags;
+	__u32 queue;
+	__u32 pad;
+	__u64 doorbell_offset;
+	__u32 doorbell_bytes;
+	__u32 pad2;
+};
+
+/**
+ * struct drm_npu_queue_destroy - end a queue
+ * @ctx: its context
+ * @queue: the queue
+ *
+ * A running task is killed; its record is written when the call returns. Packets that have not
+ * begun are not looked at any more.
+ */
+struct drm_npu_queue_destroy {
+	__u32 ctx;
+	__u32 queue;
+};
+
+/**
+ * struct drm_npu_sem - a semaphore and what it is waited for
+ * @sem: index of the semaphore
+ * @pad: zero
+ * @value: met when the semaphore is at least this
+ */
+struct drm_npu_sem {
+	__u32 sem;
+	__u32 pad;
+	__u64 value;
+};
+
+/**
+ * enum drm_npu_sem_wait_flags - of DRM_IOCTL_NPU_SEM_WAIT
+ *
+ * @DRM_NPU_SEM_WAIT_ALL: until all are met, not the first
+ */
+enum drm_npu_sem_wait_flags {
+	DRM_NPU_SEM_WAIT_ALL = 1 << 0,
+};
+
+/**
+ * struct drm_npu_sem_wait - sleep until semaphores have grown
+ * @ctx: the context
+ * @flags: enum drm_npu_sem_wait_flags
+ * @sems: struct drm_npu_sem, 1 to DRM_NPU_PARAM_WAITS_MAX
+ * @deadline_ns: CLOCK_MONOTONIC; not in the future: only look; INT64_MAX: none. Not negative
+ * @first: out: without DRM_NPU_SEM_WAIT_ALL the lowest element that is met
+ * @pad: zero
+ *
+ * What is met counts before anything else: the call succeeds for it on a dead context as well.
+ *
+ * Errors: -EINVAL (flags, a semaphore the context does not have, no elements, a negative
+ * deadline), -E2BIG (too many), -ETIME (the deadline has passed, never early), -EIO (not met, and a
+ * queue of the context has stopped or the context is dead or destroyed).
+ */
+struct drm_npu_sem_wait {
+	__u32 ctx;
+	__u32 flags;
+	struct drm_npu_array sems;
+	__s64 deadline_ns;
+	__u32 first;
+	__u32 pad;
+};
+
+#define DRM_IOCTL_NPU_GET_PARAM \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_NPU_GET_PARAM, struct drm_npu_get_param)
+#define DRM_IOCTL_NPU_GEM_CREATE \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_NPU_GEM_CREATE, struct drm_npu_gem_create)
+#define DRM_IOCTL_NPU_GEM_INFO \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_NPU_GEM_INFO, struct drm_npu_gem_info)
+#define DRM_IOCTL_NPU_CTX_CREATE \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_NPU_CTX_CREATE, struct drm_npu_ctx_create)
+#define DRM_IOCTL_NPU_CTX_DESTROY \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_NPU_CTX_DESTROY, struct drm_npu_ctx_destroy)
+#define DRM_IOCTL_NPU_CTX_STATUS \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_NPU_CTX_STATUS, struct drm_npu_ctx_status)
+#define DRM_IOCTL_NPU_VM_BIND \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_NPU_VM_BIND, struct drm_npu_vm_bind)
+#define DRM_IOCTL_NPU_QUEUE_CREATE \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_NPU_QUEUE_CREATE, struct drm_npu_queue_create)
+#define DRM_IOCTL_NPU_QUEUE_DESTROY \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_NPU_QUEUE_DESTROY, struct drm_npu_queue_destroy)
+#define DRM_IOCTL_NPU_SEM_WAIT \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_NPU_SEM_WAIT, struct drm_npu_sem_wait)
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* _UAPI_NPU_ACCEL_H_ */
