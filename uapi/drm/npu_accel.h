@@ -5,7 +5,11 @@
 #ifndef _UAPI_NPU_ACCEL_H_
 #define _UAPI_NPU_ACCEL_H_
 
+#ifdef __KERNEL__
 #include <drm/drm.h>
+#else
+#include "drm.h" /* libdrm's: pkg-config --cflags libdrm */
+#endif
 
 #if defined(__cplusplus)
 extern "C" {
