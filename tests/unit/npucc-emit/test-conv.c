@@ -311,7 +311,7 @@ static void dense(void **state)
 	int i;
 
 	(void)state;
-	for (i = 0; i < 200; i++) {
+	for (i = 0; i < 120; i++) {
 		set_case(&conv, &random);
 		conv.c = random_between(&random, 1, 40);
 		conv.m = random_between(&random, 1, 80);
@@ -328,7 +328,7 @@ static void grouped(void **state)
 	int i;
 
 	(void)state;
-	for (i = 0; i < 100; i++) {
+	for (i = 0; i < 60; i++) {
 		set_case(&conv, &random);
 		conv.group = random_between(&random, 2, 5);
 		conv.c = conv.group * random_between(&random, 2, 12);
@@ -345,7 +345,7 @@ static void depthwise(void **state)
 	int i;
 
 	(void)state;
-	for (i = 0; i < 150; i++) {
+	for (i = 0; i < 90; i++) {
 		set_case(&conv, &random);
 		conv.c = random_between(&random, 2, 100);
 		conv.m = conv.c * (random_between(&random, 1, 6) == 1 ? 2 : 1);

@@ -254,7 +254,7 @@ static void products(void **state)
 	int i;
 
 	(void)state;
-	for (i = 0; i < 400; i++) {
+	for (i = 0; i < 240; i++) {
 		set_batch(&product, &random);
 		product.m = random_between(&random, 1, 5) == 1 ? 1 : random_between(&random, 1, 90);
 		product.n = random_between(&random, 1, 100);

@@ -4,6 +4,8 @@
 
 #include "conv.h"
 
+#define PAD_MAX	8192	/* origins of windows have 16 bits */
+
 static void set_planes(const struct graph_node *node, struct mac_problem *problem)
 {
 	const struct placement *x = placement_of(node->inputs[GRAPH_IN_X]);
@@ -63,12 +65,29 @@ static void set_weights(const struct graph_node *node, struct mac_problem *probl
 		problem->bias = node->inputs[GRAPH_IN_BIAS];
 }
 
+int conv_refuse_planes(struct lower *lower, const struct graph_node *node, uint64_t planes)
+{
+	if (planes <= MAC_INSTANCES_MAX)
+		return 0;
+	return diag_error(lower->diag,
+			  "node '%s' (%s): images times groups are more than %u; use a smaller batch or fewer groups",
+			  node->name, node->op_type, MAC_INSTANCES_MAX);
+}
+
 int conv_describe(struct lower *lower, const struct graph_node *node, struct mac_problem *problem,
 		  struct placement *residual)
 {
 	const struct graph_value *value =
 		node->input_count > GRAPH_IN_RESIDUAL ? node->inputs[GRAPH_IN_RESIDUAL] : NULL;
 
+	for (unsigned int axis = 0; axis < 2; axis++) {
+		int64_t pad = node->attr.conv.window.pad_begin[axis];
+
+		if (pad < -PAD_MAX || pad > PAD_MAX)
+			return diag_error(lower->diag,
+					  "node '%s' (%s): a pad of %lld is beyond %d; pad less, or by a Pad node",
+					  node->name, node->op_type, (long long)pad, PAD_MAX);
+	}
 	*problem = (struct mac_problem){ .node = node };
 	memset(residual, 0, sizeof(*residual));
 	set_planes(node, problem);
@@ -90,6 +109,8 @@ int lower_conv(struct lower *lower, struct graph_node *node)
 	problem.weight_sets = groups;
 	problem.depth = (uint32_t)(x->dims[1] / groups);
 	problem.channels = (uint32_t)(y->dims[1] / groups);
+	if (conv_refuse_planes(lower, node, (uint64_t)groups * images))
+		return -1;
 	problem.instance_count = groups * images;
 	problem.macs = (uint64_t)graph_element_count(node->outputs[0]) * problem.depth *
 		       problem.kernel[0] * problem.kernel[1];

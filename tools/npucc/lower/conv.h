@@ -13,4 +13,7 @@
 int conv_describe(struct lower *lower, const struct graph_node *node, struct mac_problem *problem,
 		  struct placement *residual);
 
+/* conv_refuse_planes - 0 when so many instances can be, else -1 with a sentence. */
+int conv_refuse_planes(struct lower *lower, const struct graph_node *node, uint64_t planes);
+
 #endif

@@ -18,6 +18,8 @@ static int depthwise_slabs(struct lower *lower, struct graph_node *node,
 	uint32_t slabs = channels / slab, s, n, m;
 	struct mac_instance *instances, *instance;
 
+	if (conv_refuse_planes(lower, node, (uint64_t)slabs * multiplier * images))
+		return -1;
 	*problem = *whole;
 	problem->depth = problem->channels = slab;
 	problem->weight_sets = slabs * multiplier;

@@ -19,6 +19,12 @@
 
 #include "lower.h"
 
+/* MAC instructions of a layer in one cluster: beyond, a program is no use to anybody. */
+#define MAC_STEPS_MAX		(1u << 21)
+
+/* Planes of a layer. */
+#define MAC_INSTANCES_MAX	(1u << 20)
+
 enum { MAC_Y = 0, MAC_X = 1, MAC_C = 2 };
 
 /* Byte offsets in the operands' arguments; of weights, elements of the constant. */

@@ -560,6 +560,8 @@ bool mac_cost(const struct lower *lower, const struct mac_problem *problem, stru
 	if (!size_slots(lower, problem, plan, local_free))
 		return false;
 	count_parts(problem, plan, &cost.f);
+	if (cost.f.part_tiles * cost.f.tile_passes > MAC_STEPS_MAX / plan->chunk_count / cost.f.part_blocks)
+		return false;
 	count_transfers(problem, plan, &cost.f);
 	size_flows(problem, plan, &cost.f);
 	count_engines(&cost);

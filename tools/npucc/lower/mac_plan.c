@@ -13,6 +13,7 @@
 #define STORE_SMALL	(16u << 10)
 #define STORE_LARGE	(64u << 10)
 #define EXTENT_MAX	16384u		/* rows or columns of a tile: origins have 16 bits */
+#define TILES_MAX	(1ull << 24)	/* of an instance */
 
 struct search {
 	const struct lower *lower;
@@ -84,26 +85,25 @@ static void try_slots(struct search *search, struct mac_plan *plan)
 	}
 }
 
-static uint32_t store_blocks(const struct search *search, const struct mac_plan *plan,
-			     uint32_t most, uint32_t bytes)
+static uint32_t store_blocks(const struct mac_plan *plan, uint32_t most, uint64_t bytes)
 {
-	uint32_t positions = plan->pass[0] * plan->pass[1], blocks = 1;
+	uint64_t block = 2ull * plan->pass[0] * plan->pass[1] * plan->block_channels;
+	uint32_t blocks = 1;
 
 	/* Results by channel are one run a channel: more of them together gain nothing. */
 	if (plan->store_by_channel)
 		return 1;
-	while (blocks * 2 <= most && positions * plan->block_channels * 2 * blocks * 2 <= bytes)
+	if (block * most <= bytes)
+		return most;
+	while (blocks < most / 2 && block * blocks * 2 <= bytes)
 		blocks *= 2;
-	if (positions * plan->block_channels * 2 * most <= bytes)
-		blocks = most;
-	(void)search;
 	return blocks;
 }
 
 static void try_stores(struct search *search, struct mac_plan *plan, uint32_t most)
 {
-	uint32_t small = store_blocks(search, plan, most, STORE_SMALL);
-	uint32_t large = store_blocks(search, plan, most, STORE_LARGE);
+	uint32_t small = store_blocks(plan, most, STORE_SMALL);
+	uint32_t large = store_blocks(plan, most, STORE_LARGE);
 
 	plan->store_blocks = small;
 	try_slots(search, plan);
@@ -167,6 +167,8 @@ static bool set_tile(struct search *search, struct mac_plan *plan, uint32_t rows
 	plan->tile[MAC_X] = columns;
 	plan->tiles[MAC_Y] = ceil_div(search->problem->out_height, rows);
 	plan->tiles[MAC_X] = ceil_div(search->problem->out_width, columns);
+	if ((uint64_t)plan->tiles[MAC_Y] * plan->tiles[MAC_X] > TILES_MAX)
+		return false;
 	if (columns <= most) {
 		uint32_t fit = most / columns < rows ? most / columns : rows;
 
@@ -235,13 +237,13 @@ static void set_shape(const struct search *search, struct mac_plan *plan, uint8_
 static uint64_t shape_cost(const struct search *search, uint8_t shape)
 {
 	const struct mac_problem *problem = search->problem;
-	uint32_t lanes = problem->kernel[0] * problem->kernel[1] * problem->depth;
+	uint64_t lanes = (uint64_t)problem->kernel[0] * problem->kernel[1] * problem->depth;
 	struct mac_plan plan;
 
 	set_shape(search, &plan, shape);
 	if (!plan.step_depth || !plan.block_channels)
 		return UINT64_MAX;
-	return (uint64_t)plan.blocks * ceil_div(lanes, plan.step_depth) *
+	return plan.blocks * ((lanes + plan.step_depth - 1) / plan.step_depth) *
 	       (shape == NPU_MAC_SHAPE_S ? 1 : 4);
 }
 
@@ -292,8 +294,8 @@ static void try_splits(struct search *search, struct mac_plan *plan)
 static int refuse(struct lower *lower, const struct mac_problem *problem)
 {
 	return diag_error(lower->diag,
-			  "node '%s' (%s): no tiling fits %u bytes of local SRAM (%ux%u window over %u channels); raise --max-sram-bytes or take a target with more local SRAM",
-			  problem->node->name, problem->node->op_type,
+			  "node '%s' (%s): no tiling of fewer than %u passes fits %u bytes of local SRAM (%ux%u window over %u channels); use smaller shapes, raise --max-sram-bytes or take a target with more local SRAM",
+			  problem->node->name, problem->node->op_type, MAC_STEPS_MAX,
 			  lower_local_free(lower, 0), problem->kernel[MAC_Y], problem->kernel[MAC_X],
 			  problem->depth);
 }

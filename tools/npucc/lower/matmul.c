@@ -6,7 +6,6 @@
 #include "mac.h"
 
 #define BATCH_MAX	(GRAPH_MAX_RANK - 2)
-#define INSTANCES_MAX	(1u << 20)
 
 /* An operand's strides over [batch...][rows][columns], in bytes or (constant B) elements. */
 struct matrix {
@@ -95,11 +94,11 @@ static int make_instances(struct lower *lower, const struct product *product,
 
 	for (d = 0; d < product->batch_rank; d++)
 		count *= (uint64_t)product->batch[d];
-	instances = count > INSTANCES_MAX ? NULL :
+	instances = count > MAC_INSTANCES_MAX ? NULL :
 		arena_alloc_array(lower->arena, count, sizeof(*instances));
 	if (!instances)
 		return diag_error(lower->diag, "node '%s': a batch of more than %u matrices is too large; split it in the model",
-				  problem->node->name, INSTANCES_MAX);
+				  problem->node->name, MAC_INSTANCES_MAX);
 	for (i = 0; i < count; i++) {
 		struct mac_instance *instance = &instances[i];
 		uint64_t rest = i;
