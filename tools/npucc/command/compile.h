@@ -28,9 +28,9 @@ int compile_graph(struct graph *graph, const struct options *options, FILE *log,
 		  struct program *program, struct compile_report *report, struct diag *diag);
 
 /*
- * roofline - bound and floor of the whole network in cycles, by the definition of
- * Documentation/compiler: sum over MAC nodes of the larger of array time and weights' DRAM
- * time, plus inputs and outputs; and the larger of the two sums.
+ * roofline - bound and floor of the whole network in cycles. The bound is the sum over MAC nodes of
+ * the larger of array time and the DRAM time of their constant weights, plus that of the
+ * network's inputs and outputs; the floor is the larger of the sums of array and DRAM time.
  */
 void roofline(const struct graph *graph, const struct npu_config *config,
 	      struct compile_report *report);
