@@ -208,6 +208,12 @@ def huge_png(width, height):
     return b"\x89PNG\r\n\x1a\n" + png_file.chunk(b"IHDR", header) + png_file.chunk(b"IDAT", b"")
 
 
+def check_extra_bytes():
+    """Some cameras leave bytes between parts; nothing of the picture is missing."""
+    jpeg = jpeg_bytes()
+    return differ(tool(jpeg[:-2] + bytes(10) + jpeg[-2:]), tool(jpeg).astype(float), 0)
+
+
 def many_scans():
     """A progressive file whose last scan comes again and again."""
     data = jpeg_bytes(progressive=True)
@@ -260,6 +266,7 @@ def main():
                             {"subsampling": 1, "restart_marker_rows": 1}]:
                 name = "JPEG %s %dx%d %s" % (mode, *size, options)
                 tap.run(name, check_jpeg, mode, size, options)
+    tap.run("JPEG with bytes too many", check_extra_bytes)
     for size, target in [((1, 1), (5, 4)), ((2, 2), (2, 2)), ((7, 5), (14, 10)), ((31, 17), (320, 48)),
                          ((100, 40), (13, 7)), ((64, 64), (1, 1)), ((50, 20), (51, 19)), ((3, 200), (48, 48))]:
         tap.run("scales %dx%d to %dx%d" % (*size, *target), check_scaling, size, target)
