@@ -36,7 +36,8 @@ static void make_conv(struct onnx_builder *builder, int64_t c, int64_t h, int64_
 {
 	int64_t x[4] = { 1, c, h, w }, k[4] = { m, c / group, kernel, kernel };
 	int64_t pad = kernel / 2, pads[4] = { pad, pad, pad, pad }, strides[2] = { stride, stride };
-	int64_t y[4] = { 1, m, (h + 2 * pad - kernel) / stride + 1, (w + 2 * pad - kernel) / stride + 1 };
+	int64_t y[4] = { 1, m, (h + 2 * pad - kernel) / stride + 1,
+			 (w + 2 * pad - kernel) / stride + 1 };
 	float *data = weights((size_t)(m * c / group * kernel * kernel));
 
 	if (!data)
@@ -77,11 +78,11 @@ int main(int argc, char **argv)
 	if (!builder)
 		return 1;
 	if (argc == 8 && !strcmp(argv[1], "conv"))
-		make_conv(builder, number(argv[2]), number(argv[3]), number(argv[4]), number(argv[5]),
-			  number(argv[6]), 1, 1);
+		make_conv(builder, number(argv[2]), number(argv[3]), number(argv[4]),
+			  number(argv[5]), number(argv[6]), 1, 1);
 	else if (argc == 8 && !strcmp(argv[1], "depthwise"))
-		make_conv(builder, number(argv[2]), number(argv[3]), number(argv[4]), number(argv[2]),
-			  number(argv[5]), number(argv[6]), number(argv[2]));
+		make_conv(builder, number(argv[2]), number(argv[3]), number(argv[4]),
+			  number(argv[2]), number(argv[5]), number(argv[6]), number(argv[2]));
 	else if (argc == 6 && !strcmp(argv[1], "matmul"))
 		make_matmul(builder, number(argv[2]), number(argv[3]), number(argv[4]));
 	else
@@ -93,7 +94,8 @@ int main(int argc, char **argv)
 	onnx_builder_free(builder);
 	return status;
 usage:
-	fprintf(stderr, "usage: make-model conv C H W M KERNEL OUT | depthwise C H W KERNEL STRIDE OUT | matmul M N K OUT\n");
+	fprintf(stderr,
+		"usage: make-model conv C H W M KERNEL OUT | depthwise C H W KERNEL STRIDE OUT | matmul M N K OUT\n");
 	onnx_builder_free(builder);
 	return 2;
 }

@@ -15,14 +15,26 @@ struct bytes {
 struct onnx_builder {
 	int64_t opset;
 	struct bytes graph, node, model;
-	bool open;		/* node is being built */
+	bool open; /* node is being built */
 	unsigned int nodes;
 };
 
 /* Field numbers and types of onnx.proto. */
-enum { VARINT = 0, DELIMITED = 2, FIXED32 = 5 };
-enum { ATTRIBUTE_FLOAT = 1, ATTRIBUTE_INT = 2, ATTRIBUTE_STRING = 3, ATTRIBUTE_INTS = 7 };
-enum { TYPE_FLOAT = 1, TYPE_INT64 = 7 };
+enum {
+	VARINT = 0,
+	DELIMITED = 2,
+	FIXED32 = 5
+};
+enum {
+	ATTRIBUTE_FLOAT = 1,
+	ATTRIBUTE_INT = 2,
+	ATTRIBUTE_STRING = 3,
+	ATTRIBUTE_INTS = 7
+};
+enum {
+	TYPE_FLOAT = 1,
+	TYPE_INT64 = 7
+};
 
 static void put(struct bytes *to, const void *data, size_t size)
 {
@@ -135,8 +147,8 @@ void onnx_builder_output(struct onnx_builder *builder, const char *name, unsigne
 	value_info(builder, 12, name, rank, dims);
 }
 
-static void initializer(struct onnx_builder *builder, const char *name, int type,
-			unsigned int rank, const int64_t *dims, const void *data, size_t element)
+static void initializer(struct onnx_builder *builder, const char *name, int type, unsigned int rank,
+			const int64_t *dims, const void *data, size_t element)
 {
 	struct bytes tensor = { 0 };
 	size_t count = 1;

@@ -19,7 +19,7 @@ enum wait {
 
 struct queue {
 	struct npu_operation op[NPU_ENGINE_QUEUE_DEPTH];
-	uint32_t at[NPU_ENGINE_QUEUE_DEPTH];	/* offset of the instruction, for messages */
+	uint32_t at[NPU_ENGINE_QUEUE_DEPTH]; /* offset of the instruction, for messages */
 	unsigned int head, count;
 };
 
@@ -63,7 +63,7 @@ static uint8_t *token(struct sim *sim, struct cluster *cluster, uint8_t encoded)
 	unsigned int id = encoded & NPU_TOKEN_ID_MASK;
 
 	return id < NPU_TOKEN_LOCAL_COUNT ? &cluster->tokens[id] :
-		&sim->shared[id - NPU_TOKEN_LOCAL_COUNT];
+					    &sim->shared[id - NPU_TOKEN_LOCAL_COUNT];
 }
 
 static bool may_start(struct sim *sim, struct cluster *cluster, const uint8_t wait[2])
@@ -135,16 +135,22 @@ static void copy_elements(const struct npu_operation *op, uint8_t *to, const uin
 	uint32_t i[4];
 
 	for (i[0] = 0; i[0] < dst->dim[0]; i[0]++)
-	for (i[1] = 0; i[1] < dst->dim[1]; i[1]++)
-	for (i[2] = 0; i[2] < dst->dim[2]; i[2]++)
-	for (i[3] = 0; i[3] < dst->dim[3]; i[3]++)
-		memcpy(to + dst->offset + i[0] * dst->stride[0] + i[1] * dst->stride[1] +
-		       i[2] * dst->stride[2] + i[3] * dst->stride[3],
-		       from + src->offset + i[0] * src->stride[0] + i[1] * src->stride[1] +
-		       i[2] * src->stride[2] + i[3] * src->stride[3], dst->element_bytes);
+		for (i[1] = 0; i[1] < dst->dim[1]; i[1]++)
+			for (i[2] = 0; i[2] < dst->dim[2]; i[2]++)
+				for (i[3] = 0; i[3] < dst->dim[3]; i[3]++)
+					memcpy(to + dst->offset + i[0] * dst->stride[0] +
+						       i[1] * dst->stride[1] +
+						       i[2] * dst->stride[2] +
+						       i[3] * dst->stride[3],
+					       from + src->offset + i[0] * src->stride[0] +
+						       i[1] * src->stride[1] +
+						       i[2] * src->stride[2] +
+						       i[3] * src->stride[3],
+					       dst->element_bytes);
 }
 
-static int run_dma(struct sim *sim, unsigned int number, const struct npu_operation *op, uint32_t pc)
+static int run_dma(struct sim *sim, unsigned int number, const struct npu_operation *op,
+		   uint32_t pc)
 {
 	uint16_t targets = op->dma.multicast ? op->dma.multicast : (uint16_t)(1u << number);
 	uint8_t *from, *to;
@@ -181,9 +187,8 @@ static int run_head(struct sim *sim, unsigned int number, unsigned int engine)
 		npu_execute(sim->config, &cluster->memory, &op);
 	}
 	for (i = 0; i < 2; i++)
-		if (op.release[i] &&
-		    give(sim, number, op.release[i],
-			 op.opcode == NPU_OP_DMA ? op.dma.multicast : 0, pc))
+		if (op.release[i] && give(sim, number, op.release[i],
+					  op.opcode == NPU_OP_DMA ? op.dma.multicast : 0, pc))
 			return -1;
 	sim->executed++;
 	return 0;
@@ -252,11 +257,11 @@ static int run_front(struct sim *sim, unsigned int number, const struct npu_oper
 	case NPU_OP_ENDLOOP:
 		cluster->pc += 16;
 		if (op->opcode == NPU_OP_LOOP ? cluster->loop_depth == NPU_LOOP_NESTING :
-		    !cluster->loop_depth)
+						!cluster->loop_depth)
 			return fail(sim, number, pc, "loop nesting", cluster->loop_depth);
 		front_loop(cluster, op);
 		return 0;
-	default:	/* SYNC, MARK */
+	default: /* SYNC, MARK */
 		cluster->pc += 16;
 		return 0;
 	}

@@ -68,12 +68,13 @@ int harness_run(struct harness *harness, const float *const *inputs, float *cons
 	memset(arguments[NPU_ARG_SCRATCH].bytes, 0xff, harness->program.scratch_bytes);
 	for (i = 0; i < graph->input_count + graph->output_count; i++) {
 		struct stream_sim_memory *memory = &arguments[NPU_ARG_FIRST_IO + i];
-		const struct graph_value *value = i < graph->input_count ? graph->inputs[i] :
-			graph->outputs[i - graph->input_count];
+		const struct graph_value *value = i < graph->input_count ?
+							  graph->inputs[i] :
+							  graph->outputs[i - graph->input_count];
 
 		memory->size = (size_t)graph_element_count(value) * 2;
 		memory->bytes = i < graph->input_count ? to_halves(inputs[i], memory->size / 2) :
-			malloc(memory->size);
+							 malloc(memory->size);
 		if (!memory->bytes)
 			goto out;
 		if (i >= graph->input_count)

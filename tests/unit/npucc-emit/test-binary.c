@@ -46,8 +46,8 @@ static struct file read_file(const char *path)
 
 static const Elf64_Shdr *section(const struct file *file, const char *name)
 {
-	const char *names = (const char *)file->bytes +
-		file->sections[file->header->e_shstrndx].sh_offset;
+	const char *names =
+		(const char *)file->bytes + file->sections[file->header->e_shstrndx].sh_offset;
 	unsigned int i;
 
 	for (i = 0; i < file->header->e_shnum; i++)
@@ -256,7 +256,8 @@ static void a_path_nobody_can_write_is_an_error(void **state)
 
 	(void)state;
 	compile_model(&harness, builder, "npu-v3");
-	assert_int_not_equal(elf_write(&harness.program, "/nonexistent/model.npu", &harness.diag), 0);
+	assert_int_not_equal(elf_write(&harness.program, "/nonexistent/model.npu", &harness.diag),
+			     0);
 	assert_non_null(strstr(diag_first_error(&harness.diag), "/nonexistent/model.npu"));
 	harness_free(&harness);
 	onnx_builder_free(builder);

@@ -69,19 +69,25 @@ static double reference(const struct conv *conv, const struct data *data, int64_
 
 	*size = fabs(sum);
 	for (c = 0; c < depth; c++)
-	for (ky = 0; ky < conv->kernel[0]; ky++)
-	for (kx = 0; kx < conv->kernel[1]; kx++) {
-		int64_t y = oy * conv->stride[0] + ky * conv->dilation[0] - conv->pads[0];
-		int64_t x = ox * conv->stride[1] + kx * conv->dilation[1] - conv->pads[1];
-		double product;
+		for (ky = 0; ky < conv->kernel[0]; ky++)
+			for (kx = 0; kx < conv->kernel[1]; kx++) {
+				int64_t y = oy * conv->stride[0] + ky * conv->dilation[0] -
+					    conv->pads[0];
+				int64_t x = ox * conv->stride[1] + kx * conv->dilation[1] -
+					    conv->pads[1];
+				double product;
 
-		if (y < 0 || y >= conv->h || x < 0 || x >= conv->w)
-			continue;
-		product = (double)data->x[((n * conv->c + first + c) * conv->h + y) * conv->w + x] *
-			data->weight[((m * depth + c) * conv->kernel[0] + ky) * conv->kernel[1] + kx];
-		sum += product;
-		*size += fabs(product);
-	}
+				if (y < 0 || y >= conv->h || x < 0 || x >= conv->w)
+					continue;
+				product = (double)data->x[((n * conv->c + first + c) * conv->h +
+							   y) * conv->w +
+							  x] *
+					  data->weight[((m * depth + c) * conv->kernel[0] + ky) *
+							       conv->kernel[1] +
+						       kx];
+				sum += product;
+				*size += fabs(product);
+			}
 	return sum;
 }
 
@@ -91,21 +97,25 @@ static void check(const struct conv *conv, const struct data *data, const char *
 	int64_t n, m, y, x;
 
 	for (n = 0; n < conv->n; n++)
-	for (m = 0; m < conv->m; m++)
-	for (y = 0; y < conv->out[0]; y++)
-	for (x = 0; x < conv->out[1]; x++, i++) {
-		double size, sum = reference(conv, data, n, m, y, x, &size), want;
+		for (m = 0; m < conv->m; m++)
+			for (y = 0; y < conv->out[0]; y++)
+				for (x = 0; x < conv->out[1]; x++, i++) {
+					double size, sum = reference(conv, data, n, m, y, x, &size),
+						     want;
 
-		if (conv->residual)
-			sum += data->residual[i];
-		want = apply(conv->after, sum);
-		/* Half a unit of fp16, the fp32 sums, a table's segments. */
-		if (!(fabs(data->y[i] - want) <= fabs(want) / 2048 + 3e-7 * size + 1e-7 +
-		      (conv->after == AFTER_SIGMOID ? 2e-4 : 0)))
-			fail_msg("%s: [%lld][%lld][%lld][%lld] is %g, should be %g", what,
-				 (long long)n, (long long)m, (long long)y, (long long)x,
-				 (double)data->y[i], want);
-	}
+					if (conv->residual)
+						sum += data->residual[i];
+					want = apply(conv->after, sum);
+					/* Half a unit of fp16, the fp32 sums, a table's segments. */
+					if (!(fabs(data->y[i] - want) <=
+					      fabs(want) / 2048 + 3e-7 * size + 1e-7 +
+						      (conv->after == AFTER_SIGMOID ? 2e-4 : 0)))
+						fail_msg(
+							"%s: [%lld][%lld][%lld][%lld] is %g, should be %g",
+							what, (long long)n, (long long)m,
+							(long long)y, (long long)x,
+							(double)data->y[i], want);
+				}
 }
 
 static void build_after(struct onnx_builder *builder, enum after after, const char *in)
@@ -194,19 +204,20 @@ static void free_data(struct data *data)
 static void describe(const struct conv *conv, const char *target, const struct options *options,
 		     char *text, size_t size)
 {
-	snprintf(text, size,
-		 "x %lldx%lldx%lldx%lld m %lld group %lld kernel %lldx%lld stride %lld,%lld dilation %lld,%lld pads %lld,%lld,%lld,%lld bias %d residual %d after %d on %s, %u bytes, %u stages, layout %d",
-		 (long long)conv->n, (long long)conv->c, (long long)conv->h, (long long)conv->w,
-		 (long long)conv->m, (long long)conv->group, (long long)conv->kernel[0],
-		 (long long)conv->kernel[1], (long long)conv->stride[0], (long long)conv->stride[1],
-		 (long long)conv->dilation[0], (long long)conv->dilation[1],
-		 (long long)conv->pads[0], (long long)conv->pads[1], (long long)conv->pads[2],
-		 (long long)conv->pads[3], conv->bias, conv->residual, (int)conv->after, target,
-		 options->max_sram_bytes, options->pipeline_stages, (int)options->layout);
+	snprintf(
+		text, size,
+		"x %lldx%lldx%lldx%lld m %lld group %lld kernel %lldx%lld stride %lld,%lld dilation %lld,%lld pads %lld,%lld,%lld,%lld bias %d residual %d after %d on %s, %u bytes, %u stages, layout %d",
+		(long long)conv->n, (long long)conv->c, (long long)conv->h, (long long)conv->w,
+		(long long)conv->m, (long long)conv->group, (long long)conv->kernel[0],
+		(long long)conv->kernel[1], (long long)conv->stride[0], (long long)conv->stride[1],
+		(long long)conv->dilation[0], (long long)conv->dilation[1],
+		(long long)conv->pads[0], (long long)conv->pads[1], (long long)conv->pads[2],
+		(long long)conv->pads[3], conv->bias, conv->residual, (int)conv->after, target,
+		options->max_sram_bytes, options->pipeline_stages, (int)options->layout);
 }
 
-static void run_conv(struct conv *conv, const char *target, struct random *random,
-		     uint32_t sram, uint32_t stages)
+static void run_conv(struct conv *conv, const char *target, struct random *random, uint32_t sram,
+		     uint32_t stages)
 {
 	struct onnx_builder *builder;
 	struct harness harness;
@@ -242,8 +253,8 @@ static void run_conv(struct conv *conv, const char *target, struct random *rando
 }
 
 static const char *const targets[] = {
-	"npu-v3", "npu-v3?clusters=1", "npu-v3?clusters=2", "npu-v3?clusters=3", "lowpower-v3",
-	"npu-v3?clusters=8",
+	"npu-v3",      "npu-v3?clusters=1", "npu-v3?clusters=2", "npu-v3?clusters=3",
+	"lowpower-v3", "npu-v3?clusters=8",
 };
 
 static void set_window(struct conv *conv, struct random *random)
@@ -261,7 +272,7 @@ static void set_window(struct conv *conv, struct random *random)
 			conv->pads[axis] = random_between(random, 0, 3);
 			conv->pads[axis + 2] = random_between(random, 0, 3);
 			conv->out[axis] = size[axis] + conv->pads[axis] + conv->pads[axis + 2] -
-				conv->dilation[axis] * (conv->kernel[axis] - 1) - 1;
+					  conv->dilation[axis] * (conv->kernel[axis] - 1) - 1;
 			if (conv->out[axis] >= 0)
 				break;
 		}
@@ -287,7 +298,7 @@ static void set_case(struct conv *conv, struct random *random)
 	conv->n = random_between(random, 1, 8) == 1 ? 2 : 1;
 	conv->h = random_between(random, 1, 20);
 	conv->w = random_between(random, 1, 12) == 1 ? random_between(random, 250, 400) :
-		random_between(random, 1, 24);
+						       random_between(random, 1, 24);
 	conv->bias = random_next(random) & 1;
 	conv->residual = (random_next(random) & 3) == 0;
 	conv->after = (enum after)(random_next(random) % AFTER_COUNT);

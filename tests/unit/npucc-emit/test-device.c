@@ -22,7 +22,7 @@
 #include "random.h"
 
 struct network {
-	int64_t c, h, w, m, n, stride;	/* channels in, size, channels of each convolution */
+	int64_t c, h, w, m, n, stride; /* channels in, size, channels of each convolution */
 	int64_t out[2];
 };
 
@@ -158,11 +158,12 @@ static void run_network(const struct network *net, struct random *random, const 
 	device = run_on_device(target, path, x, x_count, y_count);
 	for (i = 0; i < y_count; i++)
 		if (le16toh(device[i]) != half_from_float(y[i]))
-			fail_msg("%s, %u bytes, %lldx%lldx%lld to %lld and %lld, stride %lld: element %zu is %#x on the device, %#x on the host",
-				 target, sram, (long long)net->c, (long long)net->h,
-				 (long long)net->w, (long long)net->m, (long long)net->n,
-				 (long long)net->stride, i, le16toh(device[i]),
-				 half_from_float(y[i]));
+			fail_msg(
+				"%s, %u bytes, %lldx%lldx%lld to %lld and %lld, stride %lld: element %zu is %#x on the device, %#x on the host",
+				target, sram, (long long)net->c, (long long)net->h,
+				(long long)net->w, (long long)net->m, (long long)net->n,
+				(long long)net->stride, i, le16toh(device[i]),
+				half_from_float(y[i]));
 	free(device);
 	free(x);
 	free(y);
@@ -174,7 +175,10 @@ static void run_network(const struct network *net, struct random *random, const 
 static void networks(void **state)
 {
 	static const char *const targets[] = {
-		"npu-v3", "lowpower-v3", "npu-v3?clusters=2", "npu-v3?clusters=3&global_kib=16",
+		"npu-v3",
+		"lowpower-v3",
+		"npu-v3?clusters=2",
+		"npu-v3?clusters=3&global_kib=16",
 	};
 	static const uint32_t sram[] = { 0, 0, 49152 };
 	struct random random = { .state = 0xfeedbeef };

@@ -101,7 +101,8 @@ static void reshapes_keep_row_major_order(void **state)
 
 	(void)state;
 	for (i = 0; i < 20000; i++) {
-		struct placement source = some_placement(&random, random_between(&random, 1, 4)), view;
+		struct placement source = some_placement(&random, random_between(&random, 1, 4)),
+				 view;
 		int64_t dims[8], count = count_of(&source), at;
 		uint32_t rank = other_dims(&random, count, dims);
 
@@ -123,7 +124,8 @@ static void dense_memory_always_reshapes(void **state)
 
 	(void)state;
 	for (i = 0; i < 5000; i++) {
-		struct placement source = some_placement(&random, random_between(&random, 1, 4)), view;
+		struct placement source = some_placement(&random, random_between(&random, 1, 4)),
+				 view;
 		int64_t dims[8], stride = 2;
 		uint32_t d;
 
@@ -131,8 +133,8 @@ static void dense_memory_always_reshapes(void **state)
 			source.strides[d] = stride;
 			stride *= source.dims[d];
 		}
-		assert_true(view_reshape(&source, other_dims(&random, count_of(&source), dims), dims,
-					 &view));
+		assert_true(view_reshape(&source, other_dims(&random, count_of(&source), dims),
+					 dims, &view));
 	}
 }
 
@@ -147,7 +149,8 @@ static void transposes_and_slices(void **state)
 		struct graph *graph = new_graph(&arena);
 		struct placement source = some_placement(&random, 3), view;
 		struct graph_value *input = new_value(graph, 3, source.dims);
-		struct graph_node *node = graph_node_new(graph, NULL, GRAPH_OP_SLICE, "n", "Slice", 1, 1);
+		struct graph_node *node =
+			graph_node_new(graph, NULL, GRAPH_OP_SLICE, "n", "Slice", 1, 1);
 		int64_t dims[3], at[3];
 		uint32_t d;
 
@@ -163,17 +166,18 @@ static void transposes_and_slices(void **state)
 		graph_node_set_output(node, 0, new_value(graph, 3, dims));
 		assert_true(view_output(node, 0, &source, &view));
 		for (at[0] = 0; at[0] < dims[0]; at[0]++)
-		for (at[1] = 0; at[1] < dims[1]; at[1]++)
-		for (at[2] = 0; at[2] < dims[2]; at[2]++) {
-			int64_t want = source.offset, have = view.offset;
+			for (at[1] = 0; at[1] < dims[1]; at[1]++)
+				for (at[2] = 0; at[2] < dims[2]; at[2]++) {
+					int64_t want = source.offset, have = view.offset;
 
-			for (d = 0; d < 3; d++) {
-				want += (node->attr.slice.start[d] + at[d] * node->attr.slice.step[d]) *
-					source.strides[d];
-				have += at[d] * view.strides[d];
-			}
-			assert_int_equal(have, want);
-		}
+					for (d = 0; d < 3; d++) {
+						want += (node->attr.slice.start[d] +
+							 at[d] * node->attr.slice.step[d]) *
+							source.strides[d];
+						have += at[d] * view.strides[d];
+					}
+					assert_int_equal(have, want);
+				}
 		node->op = GRAPH_OP_TRANSPOSE;
 		node->attr.transpose.perm[0] = 2;
 		node->attr.transpose.perm[1] = 0;
@@ -189,7 +193,9 @@ static void transposes_and_slices(void **state)
 /* Chains and joins of element-wise nodes: live values must not share bytes. */
 static void live_values_do_not_overlap(void **state)
 {
-	enum { NODES = 60 };
+	enum {
+		NODES = 60
+	};
 	struct random random = { .state = 31 };
 	int round;
 
@@ -210,8 +216,8 @@ static void live_values_do_not_overlap(void **state)
 		graph->inputs = values;
 		graph->input_count = 1;
 		for (i = 1; i <= NODES; i++) {
-			struct graph_node *node = graph_node_new(graph, NULL, GRAPH_OP_ELTWISE, "n",
-								 "Add", 2, 1);
+			struct graph_node *node =
+				graph_node_new(graph, NULL, GRAPH_OP_ELTWISE, "n", "Add", 2, 1);
 			int64_t own[4] = { 1, 3, random_between(&random, 1, 9), 5 };
 
 			for (j = 0; j < 2; j++) {
@@ -226,7 +232,8 @@ static void live_values_do_not_overlap(void **state)
 		values[NODES]->is_output = true;
 		graph->outputs = &values[NODES];
 		graph->output_count = 1;
-		assert_int_equal(layout_plan(graph, NPU_DTYPE_FP16, LAYOUT_AUTO, &memory, &diag), 0);
+		assert_int_equal(layout_plan(graph, NPU_DTYPE_FP16, LAYOUT_AUTO, &memory, &diag),
+				 0);
 		for (i = 1; i < NODES; i++) {
 			const struct placement *a = placement_of(values[i]);
 

@@ -18,7 +18,7 @@
 #include "random.h"
 
 struct product {
-	unsigned int rank;		/* of the batch: 0..2 */
+	unsigned int rank; /* of the batch: 0..2 */
 	int64_t a_batch[2], b_batch[2], batch[2];
 	int64_t m, n, k;
 	bool constant_b, transpose_a, transpose_b, bias, residual, relu;
@@ -41,11 +41,13 @@ static int64_t matrix_at(const struct product *product, const int64_t own[2], co
 	return index * elements;
 }
 
-static double reference(const struct product *product, const struct data *data,
-			const int64_t at[2], int64_t m, int64_t n, double *size)
+static double reference(const struct product *product, const struct data *data, const int64_t at[2],
+			int64_t m, int64_t n, double *size)
 {
-	const float *a = data->a + matrix_at(product, product->a_batch, at, product->m * product->k);
-	const float *b = data->b + matrix_at(product, product->b_batch, at, product->n * product->k);
+	const float *a =
+		data->a + matrix_at(product, product->a_batch, at, product->m * product->k);
+	const float *b =
+		data->b + matrix_at(product, product->b_batch, at, product->n * product->k);
 	double sum = product->bias ? data->bias[n] : 0;
 	int64_t k;
 
@@ -66,25 +68,30 @@ static void check(const struct product *product, const struct data *data, const 
 	size_t i = 0;
 
 	for (at[0] = 0; at[0] < product->batch[0]; at[0]++)
-	for (at[1] = 0; at[1] < product->batch[1]; at[1]++)
-	for (m = 0; m < product->m; m++)
-	for (n = 0; n < product->n; n++, i++) {
-		double size, want = reference(product, data, at, m, n, &size), between = 0;
+		for (at[1] = 0; at[1] < product->batch[1]; at[1]++)
+			for (m = 0; m < product->m; m++)
+				for (n = 0; n < product->n; n++, i++) {
+					double size,
+						want = reference(product, data, at, m, n, &size),
+						between = 0;
 
-		/* An Add that is not fused reads a product that was rounded. */
-		if (product->bias)
-			between += fabs(want - data->bias[n]) / 2048;
-		if (product->residual) {
-			between += fabs(want) / 2048;
-			want += data->residual[i];
-		}
-		if (product->relu && want < 0)
-			want = 0;
-		if (!(fabs(data->y[i] - want) <= fabs(want) / 2048 + between + 3e-7 * size + 1e-7))
-			fail_msg("%s: [%lld][%lld][%lld][%lld] is %g, should be %g", what,
-				 (long long)at[0], (long long)at[1], (long long)m, (long long)n,
-				 (double)data->y[i], want);
-	}
+					/* An Add that is not fused reads a product that was rounded. */
+					if (product->bias)
+						between += fabs(want - data->bias[n]) / 2048;
+					if (product->residual) {
+						between += fabs(want) / 2048;
+						want += data->residual[i];
+					}
+					if (product->relu && want < 0)
+						want = 0;
+					if (!(fabs(data->y[i] - want) <=
+					      fabs(want) / 2048 + between + 3e-7 * size + 1e-7))
+						fail_msg(
+							"%s: [%lld][%lld][%lld][%lld] is %g, should be %g",
+							what, (long long)at[0], (long long)at[1],
+							(long long)m, (long long)n,
+							(double)data->y[i], want);
+				}
 }
 
 /* dims of an operand: batch, then rows and columns, swapped when stored transposed. */
@@ -172,9 +179,12 @@ static void run_product(const struct product *product, const char *target, struc
 			uint32_t sram, uint32_t stages)
 {
 	struct data data = {
-		.a_count = (size_t)(product->a_batch[0] * product->a_batch[1] * product->m * product->k),
-		.b_count = (size_t)(product->b_batch[0] * product->b_batch[1] * product->n * product->k),
-		.y_count = (size_t)(product->batch[0] * product->batch[1] * product->m * product->n),
+		.a_count = (size_t)(product->a_batch[0] * product->a_batch[1] * product->m *
+				    product->k),
+		.b_count = (size_t)(product->b_batch[0] * product->b_batch[1] * product->n *
+				    product->k),
+		.y_count =
+			(size_t)(product->batch[0] * product->batch[1] * product->m * product->n),
 	};
 	const float *inputs[3];
 	struct onnx_builder *builder;
@@ -195,14 +205,15 @@ static void run_product(const struct product *product, const char *target, struc
 		inputs[count++] = data.b;
 	if (product->residual)
 		inputs[count++] = data.residual;
-	snprintf(what, sizeof(what),
-		 "batch %lldx%lld (a %lldx%lld, b %lldx%lld) m %lld n %lld k %lld constant %d transposed %d %d bias %d residual %d relu %d on %s, %u bytes, %u stages",
-		 (long long)product->batch[0], (long long)product->batch[1],
-		 (long long)product->a_batch[0], (long long)product->a_batch[1],
-		 (long long)product->b_batch[0], (long long)product->b_batch[1],
-		 (long long)product->m, (long long)product->n, (long long)product->k,
-		 product->constant_b, product->transpose_a, product->transpose_b, product->bias,
-		 product->residual, product->relu, target, sram, stages);
+	snprintf(
+		what, sizeof(what),
+		"batch %lldx%lld (a %lldx%lld, b %lldx%lld) m %lld n %lld k %lld constant %d transposed %d %d bias %d residual %d relu %d on %s, %u bytes, %u stages",
+		(long long)product->batch[0], (long long)product->batch[1],
+		(long long)product->a_batch[0], (long long)product->a_batch[1],
+		(long long)product->b_batch[0], (long long)product->b_batch[1],
+		(long long)product->m, (long long)product->n, (long long)product->k,
+		product->constant_b, product->transpose_a, product->transpose_b, product->bias,
+		product->residual, product->relu, target, sram, stages);
 	assert_int_equal(harness_init(&harness, target), 0);
 	harness.options.max_sram_bytes = sram;
 	harness.options.pipeline_stages = stages;
@@ -243,7 +254,10 @@ static void set_batch(struct product *product, struct random *random)
 }
 
 static const char *const targets[] = {
-	"npu-v3", "npu-v3?clusters=1", "lowpower-v3", "npu-v3?clusters=3",
+	"npu-v3",
+	"npu-v3?clusters=1",
+	"lowpower-v3",
+	"npu-v3?clusters=3",
 };
 
 static void products(void **state)

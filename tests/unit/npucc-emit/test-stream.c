@@ -18,7 +18,7 @@ struct reader {
 	const uint8_t *code;
 	size_t size, at;
 	struct npu_td registers[NPU_TD_COUNT];
-	unsigned int loads, changes;	/* LDTD, TDSET seen */
+	unsigned int loads, changes; /* LDTD, TDSET seen */
 };
 
 /* The next instruction that is no change of a register; false at the end. */
@@ -74,8 +74,10 @@ static struct npu_td some_operand(struct random *random, bool dram)
 
 static void operands_arrive(void **state)
 {
-	enum { COUNT = 5000 };
-	struct npu_td (*wanted)[2] = calloc(COUNT, sizeof(*wanted));
+	enum {
+		COUNT = 5000
+	};
+	struct npu_td(*wanted)[2] = calloc(COUNT, sizeof(*wanted));
 	struct random random = { .state = 42 };
 	struct stream *stream = stream_new();
 	struct reader reader;
@@ -102,7 +104,8 @@ static void operands_arrive(void **state)
 		assert_true(next(&reader, &insn));
 		assert_int_equal(insn.opcode, NPU_OP_DMA);
 		assert_int_equal(insn.subop, i & 1);
-		assert_memory_equal(&reader.registers[insn.dst], &wanted[i][0], sizeof(struct npu_td));
+		assert_memory_equal(&reader.registers[insn.dst], &wanted[i][0],
+				    sizeof(struct npu_td));
 		assert_memory_equal(&reader.registers[insn.src[0]], &wanted[i][1],
 				    sizeof(struct npu_td));
 	}
@@ -196,8 +199,9 @@ static void tokens_are_all_there(void **state)
 		}
 		reader = open_stream(stream);
 		while (next(&reader, &insn)) {
-			assert_true(insn.opcode == NPU_OP_LAYOUT ||
-				    (insn.opcode == NPU_OP_SYNC && insn.subop == NPU_ENGINE_LAYOUT));
+			assert_true(
+				insn.opcode == NPU_OP_LAYOUT ||
+				(insn.opcode == NPU_OP_SYNC && insn.subop == NPU_ENGINE_LAYOUT));
 			if (insn.opcode == NPU_OP_LAYOUT)
 				reached = true;
 			if (insn.wait[0] && insn.wait[1])
@@ -246,7 +250,10 @@ static void impossible_operands_fail(void **state)
 		uint32_t dim;
 		int64_t stride, offset;
 	} bad[] = {
-		{ 0, 2, 0 }, { 65536, 2, 0 }, { 4, (int64_t)1 << 31, 0 }, { 4, 2, (int64_t)1 << 39 },
+		{ 0, 2, 0 },
+		{ 65536, 2, 0 },
+		{ 4, (int64_t)1 << 31, 0 },
+		{ 4, 2, (int64_t)1 << 39 },
 		{ 4, -((int64_t)1 << 31) - 1, 0 },
 	};
 	struct npu_td dst = td_local_dense(0, NPU_DTYPE_FP16, 1, 1, 1, 4);

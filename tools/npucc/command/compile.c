@@ -19,7 +19,8 @@ static void print_json(const struct compile_report *report, uint32_t merged, dou
 {
 	struct json_object *object = json_object_new_object();
 	double efficiency = report->dram_bytes ?
-		(double)report->least_dram_bytes / (double)report->dram_bytes : 1.0;
+				    (double)report->least_dram_bytes / (double)report->dram_bytes :
+				    1.0;
 
 	json_object_object_add(object, "schema", json_object_new_int(1));
 	json_object_object_add(object, "seconds", json_object_new_double(seconds));
@@ -55,8 +56,9 @@ static int check_abilities(const struct options *options, struct diag *diag)
 {
 	if (options->calibration || !strcmp(options->precision, "int8") ||
 	    !strcmp(options->precision, "int16"))
-		return diag_error(diag,
-				  "this compiler writes fp16 programs only; compile without --calib and with --precision auto or fp16");
+		return diag_error(
+			diag,
+			"this compiler writes fp16 programs only; compile without --calib and with --precision auto or fp16");
 	if (options->tune)
 		diag_warning(diag, "--tune has no effect: the cost model alone chooses");
 	return 0;

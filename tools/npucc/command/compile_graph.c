@@ -16,8 +16,8 @@ struct backend {
 	struct estimate_registers registers[NPU_PROGRAM_CLUSTERS_MAX];
 };
 
-static int backend_init(struct backend *backend, struct graph *graph,
-			const struct options *options, FILE *log, struct diag *diag)
+static int backend_init(struct backend *backend, struct graph *graph, const struct options *options,
+			FILE *log, struct diag *diag)
 {
 	struct lower *lower = &backend->lower;
 	uint32_t cluster;
@@ -60,7 +60,8 @@ static void open_layer(struct backend *backend, const struct graph_node *node,
 {
 	uint32_t cluster;
 
-	*layer = (struct program_layer){ .name = node->name, .op = node->op_type,
+	*layer = (struct program_layer){ .name = node->name,
+					 .op = node->op_type,
 					 .mark = backend->lower.marks };
 	for (cluster = 0; cluster < backend->lower.clusters; cluster++)
 		stream_bytes(backend->lower.streams[cluster], &layer->start[cluster]);
@@ -76,7 +77,8 @@ static int lower_layers(struct backend *backend, struct compile_report *report)
 					    sizeof(*program->layers));
 	if (!program->layers)
 		return diag_error(lower->diag, "no memory for %u layers", lower->graph->node_count);
-	graph_for_each_node(lower->graph, node, following) {
+	graph_for_each_node(lower->graph, node, following)
+	{
 		struct program_layer *layer = &program->layers[program->layer_count];
 
 		if (layout_is_view(node))
@@ -94,7 +96,9 @@ static int lower_layers(struct backend *backend, struct compile_report *report)
 		report->dram_bytes += layer->dram_bytes;
 		program->layer_count++;
 		if (lower->log)
-			fprintf(lower->log, "layer %u: %s (%s): %" PRIu64 " MACs, %" PRIu64 " cycles, %" PRIu64 " DRAM bytes\n",
+			fprintf(lower->log,
+				"layer %u: %s (%s): %" PRIu64 " MACs, %" PRIu64 " cycles, %" PRIu64
+				" DRAM bytes\n",
 				layer->mark, layer->name, layer->op, layer->macs,
 				layer->predicted_cycles, layer->dram_bytes);
 	}

@@ -72,7 +72,8 @@ void options_help(FILE *out)
 	      "  --log FILE                 tile choices and merged nodes (- is stderr)\n"
 	      "  --json                     one JSON object on stdout\n"
 	      "\n"
-	      "Exit status: 0 done, 1 the model cannot be compiled, 2 wrong use.\n", out);
+	      "Exit status: 0 done, 1 the model cannot be compiled, 2 wrong use.\n",
+	      out);
 }
 
 static int refuse(const char *format, const char *value)
@@ -175,7 +176,8 @@ static int parse_option(struct options *options, int option, char *value)
 		return 0;
 	case OPTION_DUMP:
 		options->dump = value;
-		return parse_choice(value, stages, "--dump is import, fold or fuse, not '%s'", &index);
+		return parse_choice(value, stages, "--dump is import, fold or fuse, not '%s'",
+				    &index);
 	case OPTION_LOG:
 		options->log = value;
 		return 0;
@@ -188,7 +190,7 @@ static int parse_option(struct options *options, int option, char *value)
 	case OPTION_VERSION:
 		options->command = COMMAND_VERSION;
 		return 0;
-	default:	/* getopt has said what is wrong */
+	default: /* getopt has said what is wrong */
 		fputs("npucc: see npucc --help\n", stderr);
 		return -1;
 	}
@@ -229,7 +231,10 @@ int options_parse(struct options *options, int argc, char **argv)
 	int option;
 
 	*options = (struct options){
-		.target = "npu-v3", .precision = "auto", .fusion = 2, .pipeline_stages = 2,
+		.target = "npu-v3",
+		.precision = "auto",
+		.fusion = 2,
+		.pipeline_stages = 2,
 	};
 	if (argc < 2)
 		return refuse("%s", "a command is missing");

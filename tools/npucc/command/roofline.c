@@ -3,7 +3,7 @@
 
 #include "compile.h"
 
-#define ELEMENT	2.0	/* bytes of fp16 */
+#define ELEMENT 2.0 /* bytes of fp16 */
 
 static double elements(const struct graph_value *value)
 {

@@ -35,8 +35,8 @@ static int try_backend(const struct options *options, struct graph *graph,
 			row->where = SCAN_NONE;
 			row->reason = arena_string(graph->arena, text,
 						   cut ? (size_t)(cut - text) : strlen(text));
-			row->suggestion = cut ? arena_string(graph->arena, cut + 2,
-							     strlen(cut + 1) - 1) : "";
+			row->suggestion =
+				cut ? arena_string(graph->arena, cut + 2, strlen(cut + 1) - 1) : "";
 			if (!row->reason || !row->suggestion)
 				result = -1;
 		}
@@ -65,8 +65,7 @@ static int scan(const struct options *options, struct diag *diag)
 		return 1;
 	if (npucc_scan(npucc_model_graph(model), &report, diag))
 		goto out;
-	if (!report.counts[SCAN_NONE] &&
-	    try_backend(options, npucc_model_graph(model), &report)) {
+	if (!report.counts[SCAN_NONE] && try_backend(options, npucc_model_graph(model), &report)) {
 		diag_error(diag, "not enough memory for the report");
 		goto out;
 	}

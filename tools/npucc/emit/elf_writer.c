@@ -18,8 +18,8 @@
 #include "program.h"
 #include "sha256.h"
 
-#define PAGE		4096u
-#define NOTE_BYTES	(12 + 4 + sizeof(struct npu_note))
+#define PAGE 4096u
+#define NOTE_BYTES (12 + 4 + sizeof(struct npu_note))
 
 enum section {
 	SECTION_NULL,
@@ -42,7 +42,7 @@ struct section_plan {
 	size_t size;
 	size_t align, entry_size;
 	Elf_Type elf_type;
-	uint64_t offset, address;	/* set by place_sections() */
+	uint64_t offset, address; /* set by place_sections() */
 };
 
 struct writer {
@@ -75,7 +75,8 @@ static int make_symbols(struct writer *writer)
 	uint32_t cluster;
 
 	for (i = 0; i < program->layer_count; i++)
-		capacity += program->clusters * (strlen(program->layers[i].name) + sizeof(".clusterN"));
+		capacity +=
+			program->clusters * (strlen(program->layers[i].name) + sizeof(".clusterN"));
 	writer->symbols = calloc(1 + (size_t)program->layer_count * program->clusters,
 				 sizeof(*writer->symbols));
 	writer->strings = calloc(1, capacity);
@@ -95,7 +96,8 @@ static int make_symbols(struct writer *writer)
 			/* relative to .text; place_sections() adds the address */
 			symbol->st_value = program->entry[cluster] + layer->start[cluster];
 			used += (size_t)snprintf(writer->strings + used, capacity - used,
-						 "%s.cluster%u", layer->name, cluster) + 1;
+						 "%s.cluster%u", layer->name, cluster) +
+				1;
 		}
 	}
 	writer->string_bytes = used;
@@ -135,29 +137,66 @@ static void plan_sections(struct writer *writer)
 	unsigned int i;
 	char *name = writer->section_names + 1;
 
-	sections[SECTION_TEXT] = (struct section_plan){
-		".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, program->text,
-		program->text_bytes, PAGE, 0, ELF_T_BYTE, 0, 0 };
-	sections[SECTION_RODATA] = (struct section_plan){
-		".rodata", SHT_PROGBITS, SHF_ALLOC, program->rodata,
-		program->rodata_bytes, PAGE, 0, ELF_T_BYTE, 0, 0 };
-	sections[SECTION_BSS] = (struct section_plan){
-		".bss", SHT_NOBITS, SHF_ALLOC | SHF_WRITE, NULL, program->scratch_bytes, PAGE, 0,
-		ELF_T_BYTE, 0, 0 };
+	sections[SECTION_TEXT] = (struct section_plan){ ".text",
+							SHT_PROGBITS,
+							SHF_ALLOC | SHF_EXECINSTR,
+							program->text,
+							program->text_bytes,
+							PAGE,
+							0,
+							ELF_T_BYTE,
+							0,
+							0 };
+	sections[SECTION_RODATA] = (struct section_plan){ ".rodata",
+							  SHT_PROGBITS,
+							  SHF_ALLOC,
+							  program->rodata,
+							  program->rodata_bytes,
+							  PAGE,
+							  0,
+							  ELF_T_BYTE,
+							  0,
+							  0 };
+	sections[SECTION_BSS] = (struct section_plan){ ".bss",
+						       SHT_NOBITS,
+						       SHF_ALLOC | SHF_WRITE,
+						       NULL,
+						       program->scratch_bytes,
+						       PAGE,
+						       0,
+						       ELF_T_BYTE,
+						       0,
+						       0 };
 	sections[SECTION_NOTE] = (struct section_plan){
-		".note.npu", SHT_NOTE, 0, writer->note, sizeof(writer->note), 4, 0, ELF_T_BYTE,
-		0, 0 };
-	sections[SECTION_META] = (struct section_plan){
-		".npu.meta", SHT_PROGBITS, 0, program->meta, program->meta_bytes, 8, 0,
-		ELF_T_BYTE, 0, 0 };
-	sections[SECTION_SYMTAB] = (struct section_plan){
-		".symtab", SHT_SYMTAB, 0, writer->symbols,
-		writer->symbol_count * sizeof(Elf64_Sym), 8, sizeof(Elf64_Sym), ELF_T_SYM, 0, 0 };
+		".note.npu", SHT_NOTE, 0, writer->note, sizeof(writer->note), 4, 0, ELF_T_BYTE, 0, 0
+	};
+	sections[SECTION_META] = (struct section_plan){ ".npu.meta",
+							SHT_PROGBITS,
+							0,
+							program->meta,
+							program->meta_bytes,
+							8,
+							0,
+							ELF_T_BYTE,
+							0,
+							0 };
+	sections[SECTION_SYMTAB] = (struct section_plan){ ".symtab",
+							  SHT_SYMTAB,
+							  0,
+							  writer->symbols,
+							  writer->symbol_count * sizeof(Elf64_Sym),
+							  8,
+							  sizeof(Elf64_Sym),
+							  ELF_T_SYM,
+							  0,
+							  0 };
 	sections[SECTION_STRTAB] = (struct section_plan){
-		".strtab", SHT_STRTAB, 0, writer->strings, writer->string_bytes, 1, 0,
-		ELF_T_BYTE, 0, 0 };
-	sections[SECTION_SHSTRTAB] = (struct section_plan){
-		".shstrtab", SHT_STRTAB, 0, writer->section_names, 1, 1, 0, ELF_T_BYTE, 0, 0 };
+		".strtab",  SHT_STRTAB, 0, writer->strings, writer->string_bytes, 1, 0,
+		ELF_T_BYTE, 0,		0
+	};
+	sections[SECTION_SHSTRTAB] =
+		(struct section_plan){ ".shstrtab", SHT_STRTAB, 0, writer->section_names, 1, 1, 0,
+				       ELF_T_BYTE,  0,		0 };
 	for (i = SECTION_TEXT; i < SECTION_COUNT; i++) {
 		if (!sections[i].bytes)
 			sections[i].bytes = &nothing;
@@ -212,7 +251,7 @@ static int write_section(struct writer *writer, unsigned int index, Elf64_Word n
 	header.sh_entsize = plan->entry_size;
 	if (index == SECTION_SYMTAB) {
 		header.sh_link = SECTION_STRTAB;
-		header.sh_info = (GElf_Word)writer->symbol_count;	/* all of them are local */
+		header.sh_info = (GElf_Word)writer->symbol_count; /* all of them are local */
 	}
 	if (!gelf_update_shdr(section, &header))
 		return elf_problem(writer, "write a section header");

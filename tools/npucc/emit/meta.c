@@ -42,18 +42,17 @@ static uint32_t add_string(struct strings *strings, const char *text)
 static uint32_t host_type(enum graph_dtype dtype)
 {
 	static const uint8_t types[GRAPH_DTYPE_COUNT] = {
-		[GRAPH_DTYPE_F32] = 1,	[GRAPH_DTYPE_U8] = 2,	[GRAPH_DTYPE_I8] = 3,
-		[GRAPH_DTYPE_U16] = 4,	[GRAPH_DTYPE_I16] = 5,	[GRAPH_DTYPE_I32] = 6,
-		[GRAPH_DTYPE_I64] = 7,	[GRAPH_DTYPE_BOOL] = 9,	[GRAPH_DTYPE_F16] = 10,
-		[GRAPH_DTYPE_F64] = 11,	[GRAPH_DTYPE_U32] = 12,	[GRAPH_DTYPE_U64] = 13,
+		[GRAPH_DTYPE_F32] = 1,	 [GRAPH_DTYPE_U8] = 2,	 [GRAPH_DTYPE_I8] = 3,
+		[GRAPH_DTYPE_U16] = 4,	 [GRAPH_DTYPE_I16] = 5,	 [GRAPH_DTYPE_I32] = 6,
+		[GRAPH_DTYPE_I64] = 7,	 [GRAPH_DTYPE_BOOL] = 9, [GRAPH_DTYPE_F16] = 10,
+		[GRAPH_DTYPE_F64] = 11,	 [GRAPH_DTYPE_U32] = 12, [GRAPH_DTYPE_U64] = 13,
 		[GRAPH_DTYPE_BF16] = 16,
 	};
 
 	return types[dtype];
 }
 
-static struct npu_meta_tensor meta_tensor(const struct graph_value *value,
-					  struct strings *strings)
+static struct npu_meta_tensor meta_tensor(const struct graph_value *value, struct strings *strings)
 {
 	const struct placement *placement = placement_of(value);
 	const float one = 1.0f;
@@ -75,8 +74,7 @@ static struct npu_meta_tensor meta_tensor(const struct graph_value *value,
 	return tensor;
 }
 
-static struct npu_meta_layer meta_layer(const struct program_layer *layer,
-					struct strings *strings)
+static struct npu_meta_layer meta_layer(const struct program_layer *layer, struct strings *strings)
 {
 	return (struct npu_meta_layer){
 		.name = htole32(add_string(strings, layer->name)),
@@ -94,7 +92,8 @@ int program_meta(struct program *program, struct arena *arena, struct diag *diag
 	uint32_t tensors = graph->input_count + graph->output_count, i;
 	size_t tensors_offset = sizeof(struct npu_meta_header);
 	size_t layers_offset = tensors_offset + tensors * sizeof(struct npu_meta_tensor);
-	size_t strings_offset = layers_offset + program->layer_count * sizeof(struct npu_meta_layer);
+	size_t strings_offset =
+		layers_offset + program->layer_count * sizeof(struct npu_meta_layer);
 	struct strings strings = { .arena = arena };
 	struct npu_meta_header header = {
 		.magic = htole32(NPU_META_MAGIC),
@@ -120,7 +119,8 @@ int program_meta(struct program *program, struct arena *arena, struct diag *diag
 	for (i = 0; i < tensors; i++) {
 		struct npu_meta_tensor tensor =
 			meta_tensor(i < graph->input_count ? graph->inputs[i] :
-				    graph->outputs[i - graph->input_count], &strings);
+							     graph->outputs[i - graph->input_count],
+				    &strings);
 
 		memcpy(fixed + tensors_offset + i * sizeof(tensor), &tensor, sizeof(tensor));
 	}

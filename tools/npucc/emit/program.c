@@ -4,8 +4,8 @@
 #include <endian.h>
 #include <string.h>
 
-#define STREAM_ALIGN	1024	/* instruction fetch works in blocks of this size */
-#define PROGRAM_MAX	((size_t)1 << 31)
+#define STREAM_ALIGN 1024 /* instruction fetch works in blocks of this size */
+#define PROGRAM_MAX ((size_t)1 << 31)
 
 static size_t align_up(size_t number, size_t align)
 {
@@ -34,9 +34,10 @@ int program_build(struct program *program, struct arena *arena, struct diag *dia
 		header.entry[cluster] = htole32((uint32_t)bytes);
 		bytes += size;
 		if (bytes > PROGRAM_MAX)
-			return diag_error(diag,
-					  "the program is larger than %zu bytes; compile a smaller model or smaller shapes",
-					  PROGRAM_MAX);
+			return diag_error(
+				diag,
+				"the program is larger than %zu bytes; compile a smaller model or smaller shapes",
+				PROGRAM_MAX);
 	}
 	header.bytes = htole32((uint32_t)bytes);
 	program->text = arena_alloc(arena, bytes);

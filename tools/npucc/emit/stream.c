@@ -6,12 +6,12 @@
 #include <string.h>
 
 /* A stream beyond this is a runaway lowering, not a program. */
-#define STREAM_MAX_BYTES	(1u << 30)
+#define STREAM_MAX_BYTES (1u << 30)
 
 /* Operands used within this many others are likely to be wanted again as they are. */
-#define STREAM_RECENT		12
+#define STREAM_RECENT 12
 
-#define STREAM_MAX_PENDING	32
+#define STREAM_MAX_PENDING 32
 
 struct pending {
 	uint8_t token[STREAM_MAX_PENDING];
@@ -28,7 +28,7 @@ struct stream {
 	uint64_t used[NPU_TD_COUNT];
 	uint64_t clock;
 	struct pending needs[NPU_ENGINE_COUNT];
-	size_t last[NPU_ENGINE_COUNT];		/* offset of the engine's newest instruction */
+	size_t last[NPU_ENGINE_COUNT]; /* offset of the engine's newest instruction */
 	bool has_last[NPU_ENGINE_COUNT];
 };
 
@@ -77,10 +77,9 @@ static struct npu_td td_tensor(enum npu_space space, unsigned int argument, int6
 		td.dim[i] = htole16((uint16_t)dims[i]);
 		td.stride[i] = htole32((uint32_t)(int32_t)stride);
 	}
-	td.word0 = htole64(((uint64_t)offset & NPU_TD_ADDRESS_MASK) |
-			   (uint64_t)argument << NPU_TD_ARG_SHIFT |
-			   (uint64_t)space << NPU_TD_SPACE_SHIFT |
-			   (uint64_t)dtype << NPU_TD_DTYPE_SHIFT);
+	td.word0 = htole64(
+		((uint64_t)offset & NPU_TD_ADDRESS_MASK) | (uint64_t)argument << NPU_TD_ARG_SHIFT |
+		(uint64_t)space << NPU_TD_SPACE_SHIFT | (uint64_t)dtype << NPU_TD_DTYPE_SHIFT);
 	/* No dim may be 0, so this is how the stream learns of an operand that cannot be. */
 	if (!good)
 		td.dim[3] = 0;
@@ -302,8 +301,7 @@ static struct npu_insn stream_sync(enum npu_engine engine)
 
 static bool needs_fit_one(const struct pending *needs)
 {
-	return needs->count <= 1 ||
-	       (needs->count == 2 && needs->token[0] != needs->token[1]);
+	return needs->count <= 1 || (needs->count == 2 && needs->token[0] != needs->token[1]);
 }
 
 static void stream_emit(struct stream *stream, enum npu_engine engine, struct npu_insn *insn)

@@ -106,8 +106,7 @@ static bool view_gather(const struct graph_node *node, const struct placement *s
 	uint32_t axis = (uint32_t)node->attr.axis.axis, i;
 	int64_t index;
 
-	if (!graph_is_constant(indices) || graph_element_count(indices) != 1 ||
-	    indices->rank > 1)
+	if (!graph_is_constant(indices) || graph_element_count(indices) != 1 || indices->rank > 1)
 		return false;
 	index = graph_constant_as_i64(indices, 0);
 	if (index < 0)
@@ -133,8 +132,8 @@ static bool view_cast(const struct graph_node *node, const struct placement *sou
 {
 	enum graph_dtype from = node->inputs[0]->dtype, to = node->outputs[0]->dtype;
 	bool floats = graph_dtype_is_float(from) && graph_dtype_is_float(to);
-	bool integers = !graph_dtype_is_float(from) && !graph_dtype_is_float(to) &&
-			to != GRAPH_DTYPE_BOOL;
+	bool integers =
+		!graph_dtype_is_float(from) && !graph_dtype_is_float(to) && to != GRAPH_DTYPE_BOOL;
 
 	*view = *source;
 	return floats ||

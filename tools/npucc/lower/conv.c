@@ -4,14 +4,14 @@
 
 #include "conv.h"
 
-#define PAD_MAX	8192	/* origins of windows have 16 bits */
+#define PAD_MAX 8192 /* origins of windows have 16 bits */
 
 static void set_planes(const struct graph_node *node, struct mac_problem *problem)
 {
 	const struct placement *x = placement_of(node->inputs[GRAPH_IN_X]);
 	const struct placement *y = placement_of(node->outputs[0]);
 	const struct graph_window *window = &node->attr.conv.window;
-	static const unsigned int dims[3] = { 2, 3, 1 };	/* of N, C, H, W */
+	static const unsigned int dims[3] = { 2, 3, 1 }; /* of N, C, H, W */
 	unsigned int axis;
 
 	for (axis = 0; axis < 3; axis++) {
@@ -69,9 +69,10 @@ int conv_refuse_planes(struct lower *lower, const struct graph_node *node, uint6
 {
 	if (planes <= MAC_INSTANCES_MAX)
 		return 0;
-	return diag_error(lower->diag,
-			  "node '%s' (%s): images times groups are more than %u; use a smaller batch or fewer groups",
-			  node->name, node->op_type, MAC_INSTANCES_MAX);
+	return diag_error(
+		lower->diag,
+		"node '%s' (%s): images times groups are more than %u; use a smaller batch or fewer groups",
+		node->name, node->op_type, MAC_INSTANCES_MAX);
 }
 
 int conv_describe(struct lower *lower, const struct graph_node *node, struct mac_problem *problem,
@@ -84,9 +85,10 @@ int conv_describe(struct lower *lower, const struct graph_node *node, struct mac
 		int64_t pad = node->attr.conv.window.pad_begin[axis];
 
 		if (pad < -PAD_MAX || pad > PAD_MAX)
-			return diag_error(lower->diag,
-					  "node '%s' (%s): a pad of %lld is beyond %d; pad less, or by a Pad node",
-					  node->name, node->op_type, (long long)pad, PAD_MAX);
+			return diag_error(
+				lower->diag,
+				"node '%s' (%s): a pad of %lld is beyond %d; pad less, or by a Pad node",
+				node->name, node->op_type, (long long)pad, PAD_MAX);
 	}
 	*problem = (struct mac_problem){ .node = node };
 	memset(residual, 0, sizeof(*residual));
@@ -116,16 +118,17 @@ int lower_conv(struct lower *lower, struct graph_node *node)
 		       problem.kernel[0] * problem.kernel[1];
 	instances = arena_alloc_array(lower->arena, problem.instance_count, sizeof(*instances));
 	if (!instances)
-		return diag_error(lower->diag, "node '%s': no memory for %u groups", node->name, groups);
+		return diag_error(lower->diag, "node '%s': no memory for %u groups", node->name,
+				  groups);
 	for (g = 0, instance = instances; g < groups; g++) {
 		for (n = 0; n < images; n++, instance++) {
 			int64_t channel = (int64_t)g * problem.channels;
 
 			instance->activations = x->offset + n * x->strides[0] +
-				(int64_t)g * problem.depth * x->strides[1];
+						(int64_t)g * problem.depth * x->strides[1];
 			instance->output = y->offset + n * y->strides[0] + channel * y->strides[1];
-			instance->residual = r.offset + n * r.strides[0] +
-				channel * problem.r_stride[MAC_C];
+			instance->residual =
+				r.offset + n * r.strides[0] + channel * problem.r_stride[MAC_C];
 			instance->weights = channel * problem.w_stride_channel;
 			instance->bias = channel;
 			instance->weight_set = g;

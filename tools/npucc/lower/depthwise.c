@@ -35,12 +35,12 @@ static int depthwise_slabs(struct lower *lower, struct graph_node *node,
 				int64_t channel = (int64_t)s * slab;
 				int64_t result = channel * multiplier + m;
 
-				instance->activations = x->offset + n * x->strides[0] +
-					channel * x->strides[1];
-				instance->output = y->offset + n * y->strides[0] +
-					result * y->strides[1];
+				instance->activations =
+					x->offset + n * x->strides[0] + channel * x->strides[1];
+				instance->output =
+					y->offset + n * y->strides[0] + result * y->strides[1];
 				instance->residual = r->offset + n * r->strides[0] +
-					result * whole->r_stride[MAC_C] / multiplier;
+						     result * whole->r_stride[MAC_C] / multiplier;
 				instance->weights = result * whole->w_stride_channel / multiplier;
 				instance->bias = result;
 				instance->weight_set = s * multiplier + m;
@@ -50,7 +50,7 @@ static int depthwise_slabs(struct lower *lower, struct graph_node *node,
 	return 0;
 }
 
-/* Whether slabs of @slab channels leave few of the array's lanes idle that larger ones would use. */
+/* Whether slabs of @slab channels leave few lanes idle that larger ones would use. */
 static bool good_slab(uint32_t channels, uint32_t slab, uint32_t array)
 {
 	uint64_t blocks = (uint64_t)(channels / slab) * ((slab + array - 1) / array);
@@ -76,8 +76,8 @@ int lower_depthwise(struct lower *lower, struct graph_node *node)
 	whole.r_stride[MAC_C] *= multiplier;
 	whole.w_stride_channel *= multiplier;
 	whole.bias_stride = multiplier;
-	whole.macs = (uint64_t)graph_element_count(node->outputs[0]) * whole.kernel[0] *
-		     whole.kernel[1];
+	whole.macs =
+		(uint64_t)graph_element_count(node->outputs[0]) * whole.kernel[0] * whole.kernel[1];
 	for (slab = channels; slab; slab--) {
 		/* Narrower than the array only where nothing else fits. */
 		if (slab < array && best_cycles != UINT64_MAX)

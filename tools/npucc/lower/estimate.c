@@ -7,10 +7,10 @@
 #include "operation.h"
 
 struct sums {
-	uint64_t engine[NPU_ENGINE_COUNT];	/* busy cycles of the busiest cluster */
-	uint64_t first_load, last_store;	/* what nothing overlaps */
+	uint64_t engine[NPU_ENGINE_COUNT]; /* busy cycles of the busiest cluster */
+	uint64_t first_load, last_store; /* what nothing overlaps */
 	uint64_t bursts, global_bytes;
-	uint64_t code;				/* bytes, of the longest stream */
+	uint64_t code; /* bytes, of the longest stream */
 };
 
 static uint64_t most(uint64_t a, uint64_t b)
@@ -28,7 +28,8 @@ static uint64_t bursts_of(const struct npu_tensor *tensor)
 	for (i = 0; i < 4; i++) {
 		best = -1;
 		for (d = 0; d < 4; d++)
-			if (!used[d] && (best < 0 || llabs(tensor->stride[d]) < llabs(tensor->stride[best])))
+			if (!used[d] &&
+			    (best < 0 || llabs(tensor->stride[d]) < llabs(tensor->stride[best])))
 				best = d;
 		used[best] = true;
 		stride = (uint64_t)llabs(tensor->stride[best]);
@@ -91,7 +92,7 @@ static void add_cluster(const struct lower *lower, uint32_t cluster, size_t at,
 	for (; at + sizeof(insn) <= size; at += sizeof(insn)) {
 		memcpy(&insn, code + at, sizeof(insn));
 		if (npu_operation_decode(lower->config, &insn, registers->td, &op, &error, &detail))
-			continue;	/* the device would say so; an estimate need not */
+			continue; /* the device would say so; an estimate need not */
 		if (op.opcode == NPU_OP_LDTD && at + sizeof(insn) + sizeof(struct npu_td) <= size) {
 			memcpy(&registers->td[op.target], code + at + sizeof(insn),
 			       sizeof(struct npu_td));
@@ -121,11 +122,13 @@ void estimate_layer(const struct lower *lower, struct estimate_registers *regist
 	for (i = 0; i < NPU_ENGINE_COUNT; i++)
 		total = most(total, sums.engine[i]);
 	blocks = (sums.code + config->fetch_block_bytes - 1) / config->fetch_block_bytes;
-	time = blocks * (config->dram_latency + config->fetch_block_bytes / NPU_BURST_BYTES * burst);
+	time = blocks *
+	       (config->dram_latency + config->fetch_block_bytes / NPU_BURST_BYTES * burst);
 	total = most(most(total, time), sums.bursts * burst);
 	total = most(total, sums.global_bytes / config->global_sram_bytes);
 	if (!figures->cycles)
-		figures->cycles = total + sums.first_load + sums.last_store + config->barrier_cycles;
+		figures->cycles =
+			total + sums.first_load + sums.last_store + config->barrier_cycles;
 	if (!figures->dram_bytes)
 		figures->dram_bytes = sums.bursts * NPU_BURST_BYTES;
 }

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#define ELEMENT		2u	/* bytes of fp16 */
-#define ALIGN		64u
+#define ELEMENT 2u /* bytes of fp16 */
+#define ALIGN 64u
 
 static uint64_t ceil_div(uint64_t a, uint64_t b)
 {
@@ -47,10 +47,12 @@ uint64_t burst_estimate(const uint32_t dims[3], const int64_t strides[3], uint32
 	uint64_t run = element, runs = 1, span;
 	bool broken = false, aligned = true;
 
-	for (i = 0; i < 3; i++)		/* smallest stride first, dims of one out of the way */
+	for (i = 0; i < 3; i++) /* smallest stride first, dims of one out of the way */
 		for (j = i + 1; j < 3; j++) {
-			uint64_t a = dims[order[i]] == 1 ? UINT64_MAX : (uint64_t)llabs(strides[order[i]]);
-			uint64_t b = dims[order[j]] == 1 ? UINT64_MAX : (uint64_t)llabs(strides[order[j]]);
+			uint64_t a = dims[order[i]] == 1 ? UINT64_MAX :
+							   (uint64_t)llabs(strides[order[i]]);
+			uint64_t b = dims[order[j]] == 1 ? UINT64_MAX :
+							   (uint64_t)llabs(strides[order[j]]);
 
 			if (b < a) {
 				uint32_t swap = order[i];
@@ -67,7 +69,7 @@ uint64_t burst_estimate(const uint32_t dims[3], const int64_t strides[3], uint32
 		if (dim == 1)
 			continue;
 		if (!stride)
-			continue;	/* repeats: the same bursts */
+			continue; /* repeats: the same bursts */
 		if (!broken && stride == run) {
 			run *= dim;
 			span = run;
@@ -121,7 +123,8 @@ bool mac_chunks(const struct mac_problem *problem, struct mac_plan *plan, struct
 	uint32_t step_x = plan->kernel_split == 2 ? 1 : problem->kernel[MAC_X];
 	uint64_t lanes = (uint64_t)step_y * step_x * plan->piece_depth;
 	uint64_t count = ceil_div(problem->depth, plan->piece_depth) *
-			 ceil_div(problem->kernel[MAC_Y], step_y) * ceil_div(problem->kernel[MAC_X], step_x);
+			 ceil_div(problem->kernel[MAC_Y], step_y) *
+			 ceil_div(problem->kernel[MAC_X], step_x);
 	uint64_t step_bytes = (uint64_t)plan->block_channels * plan->step_depth * ELEMENT;
 	struct mac_chunk chunk;
 	uint32_t piece, x, y;
@@ -157,13 +160,18 @@ static bool size_slots(const struct lower *lower, const struct mac_problem *prob
 		       struct mac_plan *plan, uint32_t local_free)
 {
 	const struct mac_instance *last = &problem->instances[problem->instance_count - 1];
-	uint64_t rows = least(problem->height, (uint64_t)(plan->tile[MAC_Y] - 1) * problem->stride[MAC_Y] +
-			      (uint64_t)(problem->kernel[MAC_Y] - 1) * problem->dilation[MAC_Y] + 1);
-	uint64_t columns = least(problem->width, (uint64_t)(plan->tile[MAC_X] - 1) * problem->stride[MAC_X] +
-				 (uint64_t)(problem->kernel[MAC_X] - 1) * problem->dilation[MAC_X] + 1);
+	uint64_t rows = least(
+		problem->height,
+		(uint64_t)(plan->tile[MAC_Y] - 1) * problem->stride[MAC_Y] +
+			(uint64_t)(problem->kernel[MAC_Y] - 1) * problem->dilation[MAC_Y] + 1);
+	uint64_t columns = least(
+		problem->width,
+		(uint64_t)(plan->tile[MAC_X] - 1) * problem->stride[MAC_X] +
+			(uint64_t)(problem->kernel[MAC_X] - 1) * problem->dilation[MAC_X] + 1);
 	uint64_t depth = plan->split == MAC_BY_PIECE ? plan->piece_depth : problem->depth;
 	uint64_t positions = (uint64_t)plan->pass[MAC_Y] * plan->pass[MAC_X];
-	uint64_t stored = least((uint64_t)plan->store_blocks * plan->block_channels, problem->channels);
+	uint64_t stored =
+		least((uint64_t)plan->store_blocks * plan->block_channels, problem->channels);
 	uint64_t a = align_up(rows * columns * depth * ELEMENT);
 	uint64_t s = align_up(positions * stored * ELEMENT);
 	uint64_t w, parameters = 0, table = 0, total;
@@ -180,8 +188,9 @@ static bool size_slots(const struct lower *lower, const struct mac_problem *prob
 	w = align_up(w);
 	if (problem->bias)
 		parameters = align_up((last->weight_set ?
-				       (uint64_t)problem->weight_sets * problem->channels :
-				       ceil_div(plan->blocks, plan->parts_channel) * plan->block_channels) *
+					       (uint64_t)problem->weight_sets * problem->channels :
+					       ceil_div(plan->blocks, plan->parts_channel) *
+						       plan->block_channels) *
 				      sizeof(struct npu_channel_fp));
 	if (mac_activation(&problem->activation, &activation, &low, &high) &&
 	    activation == NPU_ACTIVATION_TABLE)
@@ -202,22 +211,28 @@ static bool size_slots(const struct lower *lower, const struct mac_problem *prob
 /* ----------------------------------------------------------------------- figures */
 /* Transfers of one kind. A multicast is one stream for all that take it. */
 struct flow {
-	bool dram;			/* else global SRAM */
+	bool dram; /* else global SRAM */
 	bool layout;
-	uint64_t bytes, bursts;		/* of one transfer */
-	uint64_t count;			/* of one stream */
+	uint64_t bytes, bursts; /* of one transfer */
+	uint64_t count; /* of one stream */
 	uint64_t streams;
 	unsigned int channel;
 };
 
-enum { FLOW_A, FLOW_W, FLOW_R, FLOW_S, FLOW_COUNT };
+enum {
+	FLOW_A,
+	FLOW_W,
+	FLOW_R,
+	FLOW_S,
+	FLOW_COUNT
+};
 
 struct figures {
-	uint64_t clusters;		/* that have work */
+	uint64_t clusters; /* that have work */
 	uint64_t part_tiles, part_blocks, part_groups;
 	uint64_t tile_passes, part_positions;
-	uint64_t runs;			/* of a part: changes of the set of weights */
-	bool w_kept;			/* each of a run's weights is loaded once */
+	uint64_t runs; /* of a part: changes of the set of weights */
+	bool w_kept; /* each of a run's weights is loaded once */
 	struct flow flow[FLOW_COUNT];
 	uint64_t mac, out, front, dram, global;
 };
@@ -241,8 +256,7 @@ static uint64_t mac_work(const struct npu_config *config, const struct mac_plan 
 	}
 }
 
-static void count_parts(const struct mac_problem *problem, struct mac_plan *plan,
-			struct figures *f)
+static void count_parts(const struct mac_problem *problem, struct mac_plan *plan, struct figures *f)
 {
 	uint64_t tiles = (uint64_t)plan->tiles[0] * plan->tiles[1];
 	uint64_t all = problem->instance_count * tiles;
@@ -252,13 +266,14 @@ static void count_parts(const struct mac_problem *problem, struct mac_plan *plan
 	f->part_blocks = ceil_div(plan->blocks, plan->parts_channel);
 	f->part_groups = ceil_div(f->part_blocks, plan->group_blocks);
 	f->runs = problem->weight_sets == 1 ? 1 : ceil_div(f->part_tiles, tiles);
-	f->tile_passes = ceil_div(plan->tile[0], plan->pass[0]) * ceil_div(plan->tile[1], plan->pass[1]);
-	f->part_positions = least(f->part_tiles * plan->tile[0] * plan->tile[1],
-				  (uint64_t)problem->instance_count * problem->out_height *
-				  problem->out_width);
+	f->tile_passes =
+		ceil_div(plan->tile[0], plan->pass[0]) * ceil_div(plan->tile[1], plan->pass[1]);
+	f->part_positions =
+		least(f->part_tiles * plan->tile[0] * plan->tile[1],
+		      (uint64_t)problem->instance_count * problem->out_height * problem->out_width);
 	f->w_kept = plan->split == MAC_WHOLE ?
-		plan->weights_outer || plan->w_slots >= f->part_groups :
-		plan->w_slots >= f->part_blocks * plan->chunk_count;
+			    plan->weights_outer || plan->w_slots >= f->part_groups :
+			    plan->w_slots >= f->part_blocks * plan->chunk_count;
 	f->flow[FLOW_A].streams = least(all, plan->parts_space);
 	f->flow[FLOW_W].streams = least(plan->blocks, plan->parts_channel);
 	if (f->runs > 1 || (!f->w_kept && all % plan->parts_space))
@@ -270,13 +285,14 @@ static void count_transfers(const struct mac_problem *problem, const struct mac_
 			    struct figures *f)
 {
 	uint64_t passes = f->part_tiles * f->tile_passes;
-	uint64_t sweep = plan->split == MAC_WHOLE ? f->part_groups : f->part_blocks * plan->chunk_count;
+	uint64_t sweep =
+		plan->split == MAC_WHOLE ? f->part_groups : f->part_blocks * plan->chunk_count;
 	uint64_t times = f->w_kept ? f->runs : plan->split == MAC_WHOLE ? f->part_tiles : passes;
 	bool again = plan->weights_outer && plan->a_slots < f->part_tiles;
 
 	if (plan->split == MAC_BY_PIECE)
-		f->flow[FLOW_A].count = passes * f->part_blocks *
-			ceil_div(problem->depth, plan->piece_depth);
+		f->flow[FLOW_A].count =
+			passes * f->part_blocks * ceil_div(problem->depth, plan->piece_depth);
 	else
 		f->flow[FLOW_A].count = f->part_tiles * (again ? f->part_groups : 1);
 	f->flow[FLOW_W].count = times * sweep;
@@ -302,12 +318,16 @@ static void size_flows(const struct mac_problem *problem, const struct mac_plan 
 		plan->split == MAC_BY_PIECE ? plan->piece_depth : problem->depth,
 	};
 	uint32_t pass[3] = {
-		plan->pass[MAC_Y], plan->pass[MAC_X],
-		(uint32_t)least((uint64_t)plan->store_blocks * plan->block_channels, problem->channels),
+		plan->pass[MAC_Y],
+		plan->pass[MAC_X],
+		(uint32_t)least((uint64_t)plan->store_blocks * plan->block_channels,
+				problem->channels),
 	};
 	uint64_t blocks = plan->split == MAC_WHOLE ? least(plan->group_blocks, f->part_blocks) : 1;
 	uint32_t matrix[3] = {
-		1, (uint32_t)least(blocks * plan->block_channels, problem->channels), plan->piece_depth,
+		1,
+		(uint32_t)least(blocks * plan->block_channels, problem->channels),
+		plan->piece_depth,
 	};
 	int64_t b_stride[3] = { 0, problem->b_stride_channel, problem->b_stride_depth };
 	struct flow *w = &f->flow[FLOW_W];
@@ -323,7 +343,7 @@ static void size_flows(const struct mac_problem *problem, const struct mac_plan 
 	}
 	w->dram = true;
 	w->bytes = plan->split == MAC_WHOLE ? blocks * plan->block_bytes :
-		plan->block_bytes / plan->chunk_count;
+					      plan->block_bytes / plan->chunk_count;
 	w->bursts = ceil_div(w->bytes, ALIGN);
 }
 
@@ -334,7 +354,7 @@ struct cost {
 	const struct mac_plan *plan;
 	struct figures f;
 	uint64_t burst;
-	uint64_t span;			/* cycles the DRAM's traffic is spread over; 0: not yet known */
+	uint64_t span; /* cycles the DRAM's traffic is spread over; 0: not yet known */
 };
 
 /* Work of one transfer that has the device to itself. */
@@ -367,9 +387,10 @@ static uint64_t taken(const struct cost *cost, const struct flow *flow)
 /* From issue to data while all streams of the kind load and others take their share. */
 static uint64_t crowded(const struct cost *cost, const struct flow *flow, uint64_t streams)
 {
-	uint64_t shared = flow->dram ?
-		cost->burst * flow->bursts * streams * 1024 / (1024 - taken(cost, flow)) :
-		ceil_div(flow->bytes * streams, cost->config->global_sram_bytes);
+	uint64_t shared =
+		flow->dram ?
+			cost->burst * flow->bursts * streams * 1024 / (1024 - taken(cost, flow)) :
+			ceil_div(flow->bytes * streams, cost->config->global_sram_bytes);
 
 	return cost->config->dma_descriptor + (flow->dram ? cost->config->dram_latency : 0) +
 	       most(alone(cost, flow), shared);
@@ -383,7 +404,8 @@ static void count_engines(struct cost *cost)
 	uint64_t passes = most(f->part_tiles * f->tile_passes, 1);
 	uint64_t positions = ceil_div(f->part_positions, passes), i;
 	uint64_t channels = least(plan->block_channels, cost->problem->channels);
-	uint64_t out = config->out_overhead + ceil_div(positions * channels, config->out_results / 2);
+	uint64_t out =
+		config->out_overhead + ceil_div(positions * channels, config->out_results / 2);
 
 	/*
 	 * A pass takes its accumulators when the output stage is done with the pass before
@@ -391,7 +413,8 @@ static void count_engines(struct cost *cost)
 	 */
 	for (i = 0; i < plan->chunk_count; i++)
 		f->mac += most(mac_work(config, plan, positions, &plan->chunks[i]),
-			       weight_load(config, &plan->chunks[i]) + (i ? 0 : config->mac_tail + out));
+			       weight_load(config, &plan->chunks[i]) +
+				       (i ? 0 : config->mac_tail + out));
 	f->mac *= passes * f->part_blocks;
 	f->out = passes * f->part_blocks * out;
 }
@@ -442,8 +465,8 @@ static void count_memory(struct cost *cost, struct mac_plan *plan)
 static void choose_store_channel(struct cost *cost, struct mac_plan *plan)
 {
 	const struct flow *w = &cost->f.flow[FLOW_W];
-	uint64_t weights = w->count * most(transfer(cost, w), w->dram ?
-					   cost->burst * w->bursts * w->streams : 0);
+	uint64_t weights = w->count * most(transfer(cost, w),
+					   w->dram ? cost->burst * w->bursts * w->streams : 0);
 
 	plan->store_channel = w->count <= plan->w_slots && weights * 8 < cost->f.mac ? 1 : 0;
 	cost->f.flow[FLOW_S].channel = plan->store_channel;
@@ -461,7 +484,8 @@ static uint64_t stores_before(const struct cost *cost, const struct flow *flow)
 	if (store->channel != flow->channel)
 		return 0;
 	each = crowded(cost, store, store->streams) + cost->config->mac_tail +
-	       cost->f.out / most(cost->f.part_tiles * cost->f.tile_passes * cost->f.part_blocks, 1);
+	       cost->f.out /
+		       most(cost->f.part_tiles * cost->f.tile_passes * cost->f.part_blocks, 1);
 	return each * least(store->count, flow->count * cost->plan->s_slots) / most(flow->count, 1);
 }
 
@@ -509,7 +533,8 @@ static uint64_t first_sweep(const struct cost *cost, uint64_t compute)
 
 	if (!cost->f.w_kept || cost->plan->weights_outer || loads < 2)
 		return 0;
-	time = (loads - 1) * most(transfer(cost, w), w->dram ? cost->burst * w->bursts * w->streams : 0);
+	time = (loads - 1) *
+	       most(transfer(cost, w), w->dram ? cost->burst * w->bursts * w->streams : 0);
 	return cost->f.runs * (time - least(time, compute / cost->f.part_tiles));
 }
 
@@ -542,7 +567,10 @@ static uint64_t total(struct cost *cost)
 	body = most(most(compute + stall, f->front), most(f->dram, f->global));
 	body = most(body, most(dma[0], dma[1]));
 	cost->span = 0;
-	start = most(crowded(cost, a, a->streams + (a->dram && w->dram ? w->streams * w->bursts / most(a->bursts, 1) : 0)),
+	start = most(crowded(cost, a,
+			     a->streams + (a->dram && w->dram ?
+						   w->streams * w->bursts / most(a->bursts, 1) :
+						   0)),
 		     crowded(cost, w, w->streams));
 	return cost->config->dispatch_cycles + start + body + cost->config->mac_tail +
 	       f->out / most(f->part_tiles * f->tile_passes * f->part_blocks, 1) +
@@ -553,14 +581,17 @@ bool mac_cost(const struct lower *lower, const struct mac_problem *problem, stru
 	      uint32_t local_free)
 {
 	struct cost cost = {
-		.config = lower->config, .problem = problem, .plan = plan,
+		.config = lower->config,
+		.problem = problem,
+		.plan = plan,
 		.burst = npu_config_burst_cycles(lower->config),
 	};
 
 	if (!size_slots(lower, problem, plan, local_free))
 		return false;
 	count_parts(problem, plan, &cost.f);
-	if (cost.f.part_tiles * cost.f.tile_passes > MAC_STEPS_MAX / plan->chunk_count / cost.f.part_blocks)
+	if (cost.f.part_tiles * cost.f.tile_passes >
+	    MAC_STEPS_MAX / plan->chunk_count / cost.f.part_blocks)
 		return false;
 	count_transfers(problem, plan, &cost.f);
 	size_flows(problem, plan, &cost.f);

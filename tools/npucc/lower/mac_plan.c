@@ -6,21 +6,21 @@
 
 #include "mac_cost.h"
 
-#define CHUNKS_MAX	4096u
-#define DIVISORS_MAX	24u
-#define KEEP_MAX	12u		/* loads kept at once: tokens count to 15 */
-#define WEIGHT_SLOTS	5u		/* weights are many small loads: their latency wants several */
-#define STORE_SMALL	(16u << 10)
-#define STORE_LARGE	(64u << 10)
-#define EXTENT_MAX	16384u		/* rows or columns of a tile: origins have 16 bits */
-#define TILES_MAX	(1ull << 24)	/* of an instance */
+#define CHUNKS_MAX 4096u
+#define DIVISORS_MAX 24u
+#define KEEP_MAX 12u /* loads kept at once: tokens count to 15 */
+#define WEIGHT_SLOTS 5u /* weights are many small loads: their latency wants several */
+#define STORE_SMALL (16u << 10)
+#define STORE_LARGE (64u << 10)
+#define EXTENT_MAX 16384u /* rows or columns of a tile: origins have 16 bits */
+#define TILES_MAX (1ull << 24) /* of an instance */
 
 struct search {
 	const struct lower *lower;
 	const struct mac_problem *problem;
 	struct mac_chunk chunks[CHUNKS_MAX];
 	uint32_t local_free;
-	uint32_t positions_max;		/* of a pass */
+	uint32_t positions_max; /* of a pass */
 	struct mac_plan best;
 	bool found;
 	uint64_t tried;
@@ -63,7 +63,7 @@ static void try_slots(struct search *search, struct mac_plan *plan)
 {
 	uint32_t blocks = ceil_div(plan->blocks, plan->parts_channel);
 	uint32_t kept = plan->split == MAC_WHOLE ? ceil_div(blocks, plan->group_blocks) :
-			blocks * plan->chunk_count;
+						   blocks * plan->chunk_count;
 	uint32_t stages = search->lower->pipeline_stages, a, w;
 
 	if (stages == 1) {
@@ -148,8 +148,7 @@ static void try_clusters(struct search *search, struct mac_plan *plan)
 	}
 }
 
-static bool set_tile(struct search *search, struct mac_plan *plan, uint32_t rows,
-		     uint32_t columns)
+static bool set_tile(struct search *search, struct mac_plan *plan, uint32_t rows, uint32_t columns)
 {
 	const struct lower *lower = search->lower;
 	uint32_t most = search->positions_max;
@@ -188,7 +187,9 @@ static uint32_t divisions(uint32_t extent, uint32_t sizes[DIVISORS_MAX])
 {
 	uint32_t count = 0, parts, size, last = 0;
 
-	for (parts = 1; count < DIVISORS_MAX; parts = parts & (parts - 1) ? parts / 3 * 4 : parts > 1 ? parts / 2 * 3 : 2) {
+	for (parts = 1; count < DIVISORS_MAX; parts = parts & (parts - 1) ? parts / 3 * 4 :
+						      parts > 1		  ? parts / 2 * 3 :
+									    2) {
 		size = ceil_div(extent, parts);
 		if (size != last)
 			sizes[count++] = size;
@@ -280,7 +281,8 @@ static void try_splits(struct search *search, struct mac_plan *plan)
 	    (search->found && search->best.block_bytes <= search->local_free / 32))
 		return;
 	for (kernel = 0; kernel < (problem->weights ? 3u : 1u); kernel++) {
-		for (piece = depth;; piece = ceil_div(piece / 2, plan->step_depth) * plan->step_depth) {
+		for (piece = depth;;
+		     piece = ceil_div(piece / 2, plan->step_depth) * plan->step_depth) {
 			if (kernel || piece < depth)
 				try_split(search, plan, MAC_BY_CHUNK, kernel, piece);
 			if (piece < depth)
@@ -293,11 +295,12 @@ static void try_splits(struct search *search, struct mac_plan *plan)
 
 static int refuse(struct lower *lower, const struct mac_problem *problem)
 {
-	return diag_error(lower->diag,
-			  "node '%s' (%s): no tiling of fewer than %u passes fits %u bytes of local SRAM (%ux%u window over %u channels); use smaller shapes, raise --max-sram-bytes or take a target with more local SRAM",
-			  problem->node->name, problem->node->op_type, MAC_STEPS_MAX,
-			  lower_local_free(lower, 0), problem->kernel[MAC_Y], problem->kernel[MAC_X],
-			  problem->depth);
+	return diag_error(
+		lower->diag,
+		"node '%s' (%s): no tiling of fewer than %u passes fits %u bytes of local SRAM (%ux%u window over %u channels); use smaller shapes, raise --max-sram-bytes or take a target with more local SRAM",
+		problem->node->name, problem->node->op_type, MAC_STEPS_MAX,
+		lower_local_free(lower, 0), problem->kernel[MAC_Y], problem->kernel[MAC_X],
+		problem->depth);
 }
 
 static void log_plan(const struct lower *lower, const struct mac_problem *problem,
@@ -309,7 +312,8 @@ static void log_plan(const struct lower *lower, const struct mac_problem *proble
 	if (!lower->log)
 		return;
 	fprintf(lower->log,
-		"%s: shape %c, %u x %u clusters (space x channels), tile %ux%u in passes of %ux%u, weights %s (%u chunks) in groups of %u blocks, %s outside, slots a%u w%u s%u, stores of %u blocks %s, %u bytes local, %" PRIu64 " cycles, %" PRIu64 " DRAM bytes, best of %" PRIu64 "\n",
+		"%s: shape %c, %u x %u clusters (space x channels), tile %ux%u in passes of %ux%u, weights %s (%u chunks) in groups of %u blocks, %s outside, slots a%u w%u s%u, stores of %u blocks %s, %u bytes local, %" PRIu64
+		" cycles, %" PRIu64 " DRAM bytes, best of %" PRIu64 "\n",
 		problem->node->name, shapes[plan->shape], plan->parts_space, plan->parts_channel,
 		plan->tile[MAC_Y], plan->tile[MAC_X], plan->pass[MAC_Y], plan->pass[MAC_X],
 		splits[plan->split], plan->chunk_count, plan->group_blocks,

@@ -23,8 +23,8 @@ static uint16_t weight_at(const struct graph_value *value, int64_t index, float 
 struct packer {
 	const struct mac_problem *problem;
 	const struct mac_plan *plan;
-	int64_t first;			/* element of the set's first weight */
-	const float *scales;		/* [channels] of the set, or NULL */
+	int64_t first; /* element of the set's first weight */
+	const float *scales; /* [channels] of the set, or NULL */
 	uint16_t *out;
 };
 
@@ -40,9 +40,9 @@ static void pack_channel(const struct packer *packer, const struct mac_chunk *ch
 	for (y = 0; y < chunk->kernel_count[MAC_Y]; y++) {
 		for (x = 0; x < chunk->kernel_count[MAC_X]; x++) {
 			int64_t at = packer->first + channel * problem->w_stride_channel +
-				(chunk->kernel[MAC_Y] + y) * problem->w_stride_kernel[MAC_Y] +
-				(chunk->kernel[MAC_X] + x) * problem->w_stride_kernel[MAC_X] +
-				chunk->depth * problem->w_stride_depth;
+				     (chunk->kernel[MAC_Y] + y) * problem->w_stride_kernel[MAC_Y] +
+				     (chunk->kernel[MAC_X] + x) * problem->w_stride_kernel[MAC_X] +
+				     chunk->depth * problem->w_stride_depth;
 
 			for (c = 0; c < chunk->depth_count; c++) {
 				out[lane] = weight_at(problem->weights, at, scale);
@@ -63,7 +63,8 @@ static void pack_dense(const struct packer *packer)
 
 	for (block = 0; block < plan->blocks; block++) {
 		for (i = 0; i < plan->chunk_count; i++) {
-			uint16_t *out = packer->out +
+			uint16_t *out =
+				packer->out +
 				((size_t)block * plan->block_bytes + plan->chunks[i].offset) / 2;
 
 			for (channel = 0; channel < plan->block_channels; channel++) {
@@ -87,11 +88,13 @@ static void pack_depthwise(const struct packer *packer)
 	uint32_t channel, tap;
 
 	for (channel = 0; channel < problem->channels; channel++) {
-		uint32_t block = channel / plan->block_channels, lane = channel % plan->block_channels;
+		uint32_t block = channel / plan->block_channels,
+			 lane = channel % plan->block_channels;
 		float scale = packer->scales ? packer->scales[channel] : 1.0f;
 
 		for (tap = 0; tap < taps; tap++) {
-			int64_t at = packer->first + channel * problem->w_stride_channel +
+			int64_t at =
+				packer->first + channel * problem->w_stride_channel +
 				tap / problem->kernel[MAC_X] * problem->w_stride_kernel[MAC_Y] +
 				tap % problem->kernel[MAC_X] * problem->w_stride_kernel[MAC_X];
 
@@ -112,7 +115,8 @@ int mac_pack(struct lower *lower, const struct mac_problem *problem, const struc
 
 	packer.out = malloc(bytes);
 	if (!packer.out)
-		return diag_error(lower->diag, "node '%s': %zu bytes of weights do not fit into memory",
+		return diag_error(lower->diag,
+				  "node '%s': %zu bytes of weights do not fit into memory",
 				  problem->node->name, bytes);
 	for (i = 0; i < problem->instance_count && !result; i++) {
 		const struct mac_instance *instance = &problem->instances[i];
@@ -143,17 +147,21 @@ int mac_parameters(struct lower *lower, const struct mac_problem *problem, const
 	uint32_t i, channel, bits;
 
 	if (!parameters)
-		return diag_error(lower->diag, "node '%s': %zu channels' parameters do not fit into memory",
+		return diag_error(lower->diag,
+				  "node '%s': %zu channels' parameters do not fit into memory",
 				  problem->node->name, count);
 	for (i = 0; i < problem->instance_count; i++) {
 		const struct mac_instance *instance = &problem->instances[i];
-		struct npu_channel_fp *set = parameters + (size_t)instance->weight_set * problem->channels;
+		struct npu_channel_fp *set =
+			parameters + (size_t)instance->weight_set * problem->channels;
 
 		for (channel = 0; channel < problem->channels; channel++) {
-			float bias = graph_constant_as_f32(problem->bias, instance->bias +
-							   channel * problem->bias_stride);
-			float scale = scales ? scales[(size_t)instance->weight_set * problem->channels +
-						      channel] : 1.0f;
+			float bias = graph_constant_as_f32(
+				problem->bias, instance->bias + channel * problem->bias_stride);
+			float scale =
+				scales ? scales[(size_t)instance->weight_set * problem->channels +
+						channel] :
+					 1.0f;
 
 			memcpy(&bits, &bias, sizeof(bits));
 			set[channel].bias = htole32(bits);

@@ -5,12 +5,12 @@
 
 #include "mac.h"
 
-#define BATCH_MAX	(GRAPH_MAX_RANK - 2)
+#define BATCH_MAX (GRAPH_MAX_RANK - 2)
 
 /* An operand's strides over [batch...][rows][columns], in bytes or (constant B) elements. */
 struct matrix {
 	int64_t offset;
-	int64_t batch[BATCH_MAX];	/* aligned with the output's; 0 where it repeats */
+	int64_t batch[BATCH_MAX]; /* aligned with the output's; 0 where it repeats */
 	int64_t row, column;
 };
 
@@ -43,7 +43,8 @@ static void set_matrix(const struct product *product, const struct placement *pl
 	}
 	for (i = 2; i < rank; i++)
 		if (placement->dims[rank - 1 - i] != 1)
-			matrix->batch[product->batch_rank + 1 - i] = placement->strides[rank - 1 - i];
+			matrix->batch[product->batch_rank + 1 - i] =
+				placement->strides[rank - 1 - i];
 }
 
 /* Batches that all use the same B, and follow each other like rows, are rows. */
@@ -94,18 +95,23 @@ static int make_instances(struct lower *lower, const struct product *product,
 
 	for (d = 0; d < product->batch_rank; d++)
 		count *= (uint64_t)product->batch[d];
-	instances = count > MAC_INSTANCES_MAX ? NULL :
-		arena_alloc_array(lower->arena, count, sizeof(*instances));
+	instances = count > MAC_INSTANCES_MAX ?
+			    NULL :
+			    arena_alloc_array(lower->arena, count, sizeof(*instances));
 	if (!instances)
-		return diag_error(lower->diag, "node '%s': a batch of more than %u matrices is too large; split it in the model",
-				  problem->node->name, MAC_INSTANCES_MAX);
+		return diag_error(
+			lower->diag,
+			"node '%s': a batch of more than %u matrices is too large; split it in the model",
+			problem->node->name, MAC_INSTANCES_MAX);
 	for (i = 0; i < count; i++) {
 		struct mac_instance *instance = &instances[i];
 		uint64_t rest = i;
 
 		*instance = (struct mac_instance){
-			.activations = product->a.offset, .output = product->y.offset,
-			.residual = product->r.offset, .weights = product->b.offset,
+			.activations = product->a.offset,
+			.output = product->y.offset,
+			.residual = product->r.offset,
+			.weights = product->b.offset,
 		};
 		for (d = product->batch_rank; d-- > 0;) {
 			int64_t at = (int64_t)(rest % (uint64_t)product->batch[d]);
@@ -120,7 +126,7 @@ static int make_instances(struct lower *lower, const struct product *product,
 	qsort(instances, count, sizeof(*instances), compare_weights);
 	for (i = 1; i < count; i++)
 		instances[i].weight_set = instances[i - 1].weight_set +
-			(instances[i].weights != instances[i - 1].weights);
+					  (instances[i].weights != instances[i - 1].weights);
 	problem->instances = instances;
 	problem->instance_count = (uint32_t)count;
 	problem->weight_sets = instances[count - 1].weight_set + 1;
@@ -165,9 +171,10 @@ static int read_residual(struct lower *lower, const struct graph_node *node,
 		problem->bias = bias;
 		problem->bias_stride = graph_element_count(bias) == 1 ? 0 : 1;
 	} else if (bias && residual) {
-		return diag_error(lower->diag,
-				  "node '%s': a bias that is no constant and a residual cannot be added by one layer; compile with --fusion 0",
-				  node->name);
+		return diag_error(
+			lower->diag,
+			"node '%s': a bias that is no constant and a residual cannot be added by one layer; compile with --fusion 0",
+			node->name);
 	} else if (bias) {
 		residual = bias;
 	}
@@ -186,9 +193,13 @@ int lower_matmul(struct lower *lower, struct graph_node *node)
 	const struct graph_value *output = node->outputs[0], *x = node->inputs[GRAPH_IN_X];
 	const struct placement *y = placement_of(output);
 	struct mac_problem problem = {
-		.node = node, .activation = node->activation,
-		.kernel = { 1, 1 }, .stride = { 1, 1 }, .dilation = { 1, 1 },
-		.height = 1, .out_height = 1,
+		.node = node,
+		.activation = node->activation,
+		.kernel = { 1, 1 },
+		.stride = { 1, 1 },
+		.dilation = { 1, 1 },
+		.height = 1,
+		.out_height = 1,
 	};
 	struct product product = { .batch_rank = output->rank - 2 };
 	struct placement a;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RODATA_MAX_BYTES	((size_t)1 << 39)	/* what a descriptor's address reaches */
+#define RODATA_MAX_BYTES ((size_t)1 << 39) /* what a descriptor's address reaches */
 
 struct entry {
 	uint64_t hash;
@@ -15,8 +15,8 @@ struct entry {
 struct rodata {
 	uint8_t *bytes;
 	size_t size, capacity;
-	struct entry *entries;		/* open addressing; size 0 is free */
-	size_t entry_count, entry_capacity;	/* capacity: a power of two */
+	struct entry *entries; /* open addressing; size 0 is free */
+	size_t entry_count, entry_capacity; /* capacity: a power of two */
 };
 
 struct rodata *rodata_new(void)
@@ -115,8 +115,7 @@ int64_t rodata_add(struct rodata *rodata, const void *bytes, size_t size, uint32
 	for (; rodata->entries[at].size; at = (at + 1) & (rodata->entry_capacity - 1)) {
 		const struct entry *entry = &rodata->entries[at];
 
-		if (entry->hash == hash && entry->size == size &&
-		    !(entry->offset & (align - 1)) &&
+		if (entry->hash == hash && entry->size == size && !(entry->offset & (align - 1)) &&
 		    !memcmp(rodata->bytes + entry->offset, bytes, size))
 			return (int64_t)entry->offset;
 	}
