@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Messages over a Unix stream socket, with file descriptors. Not thread safe.
+ */
+#ifndef NPU_DEVICE_CONNECTION_H
+#define NPU_DEVICE_CONNECTION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vfio_user.h"
+
+struct connection {
+	int socket;	/* not blocking */
+	int wakeup;	/* a descriptor that becomes readable when waiting has to end */
+	int fds[VFIO_USER_FDS_MAX];	/* of the message last received, until taken */
+	unsigned int fd_count;
+	uint8_t in[VFIO_USER_MESSAGE_MAX];
+	uint8_t out[VFIO_USER_MESSAGE_MAX];
+};
+
+enum connection_result {
+	CONNECTION_OK,
+	CONNECTION_CLOSED,	/* by the client, maybe in the middle of a message; or an error */
+	CONNECTION_WAKEUP,	/* @wakeup became readable; call again to go on */
+	CONNECTION_BROKEN,	/* not vfio-user: nobody knows where the next message begins */
+};
+
+/**
+ * connection_listen() - a listening socket at @path
+ *
+ * A socket there that nobody listens to is replaced; only the user may connect to the new one.
+ * Returns the descriptor, or -1 with a sentence in @error.
+ */
+int connection_listen(const char *path, char *error, size_t error_size);
+
+/**
+ * connection_receive() - one whole message into @in, its descriptors into @fds
+ * @have:	bytes received so far: 0 for a new message; kept between calls after a wake-up
+ * @header:	of the message
+ *
+ * Descriptors of the message before that were not taken are closed first.
+ */
+enum connection_result connection_receive(struct connection *connection, size_t *have,
+					  struct vfio_user_header *header);
+
+/**
+ * connection_send() - @size bytes of @out, with @fd unless that is -1
+ *
+ * Waits for a client that does not read, and gives up at a wake-up: CONNECTION_CLOSED then.
+ */
+enum connection_result connection_send(struct connection *connection, size_t size, int fd);
+
+/* connection_drop_fds() - close the descriptors that were not taken */
+void connection_drop_fds(struct connection *connection);
+
+#endif
