@@ -241,6 +241,7 @@ def test_refusals(tap):
             ("a PNG of 2^32 - 1 columns", huge_png(0xffffffff, 1), ""),
             ("a JPEG's start alone", jpeg[:10], "JPEG"),
             ("a JPEG cut in its header", jpeg[:200], "JPEG"),
+            ("a JPEG without its last byte", jpeg[:-1], "damaged"),
             ("a JPEG cut in its data", jpeg[:-200], "damaged"),
             ("a JPEG of 65000 x 65000", bytes(big), "65000 x 65000"),
             ("a JPEG in CMYK", cmyk_jpeg(), "cannot be decoded"),

@@ -125,6 +125,8 @@ def main():
         ("a structure", saved(numpy.zeros(2, [("a", "<f4")])), "little-endian"),
         ("a type that only starts like one", header_file(good.replace("<f4", "<f42"), eight), "little-endian"),
         ("no type", header_file("{'fortran_order': False, 'shape': (2,), }", eight), "descr"),
+        ("a header that ends after a key", header_file("{'fortran_order': False, 'shape': (2,), 'descr'"), "descr"),
+        ("a header that ends in its shape", header_file(good[:good.index("2,)") + 1]), "shape"),
         ("no order", header_file("{'descr': '<f4', 'shape': (2,), }", eight), "fortran_order"),
         ("a strange order", header_file(good.replace("False", "Maybe"), eight), "fortran_order"),
         ("no shape", header_file("{'descr': '<f4', 'fortran_order': False, }", eight), "shape"),
