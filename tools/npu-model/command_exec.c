@@ -33,12 +33,14 @@ void npu_exec_init(struct npu_slot *slot)
 
 /* Count a packet with a record as done: its own, or one of a graph's list. */
 static void finish(struct npu_model *model, struct npu_slot *slot, const struct npu_record *record,
-		   const struct npu_outcome *outcome, const struct npu_task_counters *counters)
+		   const struct npu_outcome *outcome, const struct npu_task_counters *counters,
+		   uint32_t events)
 {
 	const struct npu_packet_exec *exec = &slot->packet.exec;
 	struct npu_queue *queue = npu_slot_queue(model, slot);
 
-	npu_retire_task(model, slot, le64toh(exec->record), record, le16toh(exec->signal_sem));
+	npu_retire_task(model, slot, le64toh(exec->record), record, le16toh(exec->signal_sem),
+			events);
 	if (!queue->graph.active)
 		return;
 	npu_graph_account(&queue->graph, outcome, counters);
@@ -59,7 +61,7 @@ void npu_exec_reject(struct npu_model *model, struct npu_slot *slot, uint32_t er
 	struct npu_record record;
 
 	npu_retire_fill(&record, le32toh(exec->task_id), model->now, model->now, &outcome, &none);
-	finish(model, slot, &record, &outcome, &none);
+	finish(model, slot, &record, &outcome, &none, 0);
 	if (!stop) {
 		npu_slot_look(model, slot);
 		return;
@@ -228,12 +230,11 @@ void npu_command_task_ended(struct npu_model *model, struct npu_task *task,
 		npu_task_stop(model, task);
 	model->counters.tasks++;
 	npu_retire_fill(&record, task->task_id, task->start, model->now, outcome, &task->counters);
-	finish(model, slot, &record, outcome, &task->counters);
+	finish(model, slot, &record, outcome, &task->counters, NPU_SLOT_EVENT_DONE);
 	if (slot->revoke) {
 		slot->revoke = false;
 		slot->grant = 0;
 	}
-	npu_slot_raise(model, slot, NPU_SLOT_EVENT_DONE);
 	npu_slot_look(model, slot);
 }
 

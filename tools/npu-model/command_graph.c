@@ -122,5 +122,5 @@ void npu_graph_packet_done(struct npu_model *model, struct npu_slot *slot)
 	npu_retire_fill(&record, graph->task_id, graph->start, model->now, &graph->outcome,
 			&graph->counters);
 	graph->active = false;
-	npu_retire_task(model, slot, graph->record, &record, NPU_SEM_NONE);
+	npu_retire_task(model, slot, graph->record, &record, NPU_SEM_NONE, 0);
 }

@@ -59,6 +59,7 @@ struct npu_retire {
 	uint64_t ring;			/* VA of the ring, 0: read index stays */
 	uint64_t read_index;
 	uint64_t index;			/* the packet's own, or that of the GRAPH it is in */
+	uint32_t events;		/* NPU_SLOT_EVENT_* to raise with it */
 };
 
 /* A GRAPH being run; it belongs to the queue, so it survives a change of slots. */
@@ -250,13 +251,13 @@ void npu_copy_kill(struct npu_model *model, struct npu_slot *slot);
 /* ---------------------------------------------------------- command_retire.c */
 
 /**
- * npu_retire_task() - record, read index and semaphore are due a DRAM access from now
+ * npu_retire_task() - record, read index, semaphore, slot events are due a DRAM access from now
  * @record: filled in but for the status; @status is stored last
  *
  * Also counts the packet as done.
  */
 void npu_retire_task(struct npu_model *model, struct npu_slot *slot, uint64_t record_address,
-		     const struct npu_record *record, uint16_t signal);
+		     const struct npu_record *record, uint16_t signal, uint32_t events);
 
 /** npu_retire_fill() - a record from an outcome and counters */
 void npu_retire_fill(struct npu_record *record, uint32_t task_id, uint64_t start, uint64_t end,

@@ -35,7 +35,7 @@ void npu_retire_fill(struct npu_record *record, uint32_t task_id, uint64_t start
 }
 
 void npu_retire_task(struct npu_model *model, struct npu_slot *slot, uint64_t record_address,
-		     const struct npu_record *record, uint16_t signal)
+		     const struct npu_record *record, uint16_t signal, uint32_t events)
 {
 	struct npu_queue *queue = npu_slot_queue(model, slot);
 	struct npu_retire *retire = &slot->retire[slot->retire_end % NPU_RETIRES];
@@ -48,6 +48,7 @@ void npu_retire_task(struct npu_model *model, struct npu_slot *slot, uint64_t re
 		.record = *record,
 		.signal = signal,
 		.index = queue->read_index,
+		.events = events,
 	};
 	if (!queue->graph.active) {
 		retire->ring = queue->ring;
@@ -134,6 +135,8 @@ void npu_retire_handle(struct npu_model *model, struct npu_alarm *event)
 	write_index(model, retire);
 	if (retire->signal != NPU_SEM_NONE)
 		npu_semaphore_add(model, retire->context, retire->signal, 1);
+	if (retire->events)
+		npu_slot_raise(model, slot, retire->events);
 	slot->retire_first++;
 	if (error && !slot->stop_error) {
 		slot->stop_error = error;

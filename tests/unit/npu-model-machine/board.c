@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static void *translate(void *host, uint64_t address, uint64_t size, bool write)
 {
@@ -41,9 +42,9 @@ struct board *board_create(const char *config)
 	char error[256] = "";
 
 	assert_non_null(board);
-	board->memory = aligned_alloc(4096, BOARD_MEMORY_BYTES);
-	assert_non_null(board->memory);
-	memset(board->memory, 0, BOARD_MEMORY_BYTES);
+	board->memory = mmap(NULL, BOARD_MEMORY_BYTES, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(board->memory, MAP_FAILED);
 	board->free_table = BOARD_MEMORY_BASE + (1u << 20);
 	board->free_page = BOARD_MEMORY_BASE + (4u << 20);
 	board->va = BOARD_VA;
@@ -62,7 +63,7 @@ struct board *board_create(const char *config)
 void board_destroy(struct board *board)
 {
 	npu_model_destroy(board->model);
-	free(board->memory);
+	munmap(board->memory, BOARD_MEMORY_BYTES);
 	free(board);
 }
 
