@@ -661,6 +661,27 @@ static void test_transpose(void **state)
 	npucc_model_free(model);
 }
 
+/* The keys of an attention: whole rows are moved, the product reads them transposed. */
+static void test_transpose_of_rows(void **state)
+{
+	static const int64_t left[] = { 2, 3, 5, 8 }, right[] = { 2, 7, 3, 8 };
+	static const int64_t perm[] = { 0, 2, 3, 1 };
+	struct onnx_builder *builder = begin(left, 4);
+	struct npucc_model *model;
+
+	(void)state;
+	onnx_builder_input(builder, "z", 4, right);
+	onnx_builder_node(builder, "Transpose", "z", "t");
+	onnx_builder_ints(builder, "perm", 4, perm);
+	onnx_builder_node(builder, "MatMul", "x t", "y");
+	end(builder);
+	model = fused(builder, ONLY(FUSE_TRANSPOSE));
+	assert_int_equal(npucc_model_graph(model)->node_count, 2);
+	assert_int_equal(npucc_model_graph(model)->first->attr.transpose.perm[3], 3);
+	assert_true(npucc_model_graph(model)->last->attr.matmul.transpose_b);
+	npucc_model_free(model);
+}
+
 /* Level 0 leaves each node apart; passes can be left out one by one. */
 static void test_levels(void **state)
 {
@@ -712,6 +733,7 @@ int main(void)
 		cmocka_unit_test(test_views_at_the_ends),
 		cmocka_unit_test(test_pad),
 		cmocka_unit_test(test_transpose),
+		cmocka_unit_test(test_transpose_of_rows),
 		cmocka_unit_test(test_levels),
 	};
 

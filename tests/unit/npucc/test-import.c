@@ -667,6 +667,112 @@ static void test_external_data(void **state)
 	assert_int_equal(system(path), 0);
 }
 
+/* -------------------------------------------------------------------- functions */
+
+static void put_node(struct writer *to, unsigned int field, const char *op, const char *domain,
+		     const char *input, const char *output, const struct writer *attribute)
+{
+	struct writer node = { .size = 0 };
+
+	put_bytes(&node, 1, input, strlen(input));
+	put_bytes(&node, 2, output, strlen(output));
+	put_bytes(&node, 4, op, strlen(op));
+	put_bytes(&node, 7, domain, strlen(domain));
+	if (attribute)
+		put_bytes(&node, 5, attribute->bytes, attribute->size);
+	put_bytes(to, field, node.bytes, node.size);
+}
+
+static void put_value(struct writer *to, unsigned int field, const char *name)
+{
+	/* float [2] */
+	static const uint8_t type[] = { 1 << 3 | 2, 8,		1 << 3, 1,	2 << 3 | 2,
+					4,	    1 << 3 | 2, 2,	1 << 3, 2 };
+	struct writer value = { .size = 0 };
+
+	put_bytes(&value, 1, name, strlen(name));
+	put_bytes(&value, 2, type, sizeof(type));
+	put_bytes(to, field, value.bytes, value.size);
+}
+
+static void put_opset(struct writer *to, unsigned int field, const char *domain, uint64_t version)
+{
+	struct writer opset = { .size = 0 };
+
+	put_bytes(&opset, 1, domain, strlen(domain));
+	put_number(&opset, 2, version);
+	put_bytes(to, field, opset.bytes, opset.size);
+}
+
+/* Calls own.Leaky(x) twice, once with its slope stated and once with the default; @inner is
+ * the operator inside, which may be the function itself. */
+static void function_model(struct writer *model, const char *inner, const char *inner_domain)
+{
+	struct writer function = { .size = 0 }, attribute = { .size = 0 }, graph = { .size = 0 };
+	struct writer slope = { .size = 0 }, standard = { .size = 0 };
+	const float half = 0.5f, quarter = 0.25f;
+
+	/* alpha of the node is slope of the function. */
+	put_bytes(&attribute, 1, "alpha", 5);
+	put_bytes(&attribute, 21, "slope", 5);
+	put_number(&attribute, 20, ONNX_ATTRIBUTE_FLOAT);
+	put_bytes(&standard, 1, "slope", 5);
+	put_fixed(&standard, 2, &quarter, sizeof(quarter));
+	put_number(&standard, 20, ONNX_ATTRIBUTE_FLOAT);
+	put_bytes(&function, 1, "Leaky", 5);
+	put_bytes(&function, 4, "in", 2);
+	put_bytes(&function, 5, "out", 3);
+	put_node(&function, 7, inner, inner_domain, "in", "out", &attribute);
+	put_opset(&function, 9, "", 13);
+	put_bytes(&function, 10, "own", 3);
+	put_bytes(&function, 11, standard.bytes, standard.size);
+
+	put_bytes(&slope, 1, "slope", 5);
+	put_fixed(&slope, 2, &half, sizeof(half));
+	put_number(&slope, 20, ONNX_ATTRIBUTE_FLOAT);
+	put_node(&graph, 1, "Leaky", "own", "x", "out", &slope);
+	put_node(&graph, 1, "Leaky", "own", "out", "y", NULL);
+	put_value(&graph, 11, "x");
+	put_value(&graph, 12, "y");
+
+	memset(model, 0, sizeof(*model));
+	put_number(model, 1, 8);
+	put_opset(model, 8, "", 13);
+	put_opset(model, 8, "own", 1);
+	put_bytes(model, 25, function.bytes, function.size);
+	put_bytes(model, 7, graph.bytes, graph.size);
+}
+
+static void test_functions(void **state)
+{
+	struct npucc_front_options options = { 0 };
+	const struct graph_node *node;
+	struct npucc_model *loaded;
+	struct writer model;
+	struct diag diag;
+
+	(void)state;
+	function_model(&model, "LeakyRelu", "");
+	diag_init(&diag);
+	loaded = npucc_front_load_memory(model.bytes, model.size, &options, &diag);
+	if (!loaded)
+		fail_msg("%s", diag_first_error(&diag));
+	assert_int_equal(npucc_model_graph(loaded)->node_count, 2);
+	node = npucc_model_graph(loaded)->first;
+	assert_true(node->attr.activation.alpha == 0.5f);
+	assert_true(node->next->attr.activation.alpha == 0.25f);
+	assert_string_equal(npucc_model_graph(loaded)->outputs[0]->name, "y");
+	npucc_model_free(loaded);
+	diag_free(&diag);
+
+	/* A function that calls itself has no end. */
+	function_model(&model, "Leaky", "own");
+	diag_init(&diag);
+	assert_null(npucc_front_load_memory(model.bytes, model.size, &options, &diag));
+	assert_non_null(strstr(diag_first_error(&diag), "functions are nested more than 16 deep"));
+	diag_free(&diag);
+}
+
 /* A graph in an attribute of a node of a graph in an attribute ... */
 static void test_depth(void **state)
 {
@@ -727,8 +833,8 @@ int main(void)
 		cmocka_unit_test(test_gemm),	       cmocka_unit_test(test_names),
 		cmocka_unit_test(test_outputs_copied), cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_encodings),      cmocka_unit_test(test_bad_tensors),
-		cmocka_unit_test(test_external_data),  cmocka_unit_test(test_depth),
-		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_external_data),  cmocka_unit_test(test_functions),
+		cmocka_unit_test(test_depth),	       cmocka_unit_test(test_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

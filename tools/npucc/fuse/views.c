@@ -191,41 +191,62 @@ uint32_t fuse_pad(struct graph *graph)
 }
 
 /* A transpose of the last two dimensions only. */
-static struct graph_node *swaps_last_two(const struct graph_value *value)
+static bool swaps_last_two(const struct graph_node *node)
 {
-	struct graph_node *node = match_op(value, GRAPH_OP_TRANSPOSE);
-	uint32_t rank, i;
+	uint32_t rank = node->outputs[0]->rank, i;
 
-	if (!node)
-		return NULL;
-	rank = value->rank;
 	for (i = 0; i + 2 < rank; i++)
 		if (node->attr.transpose.perm[i] != i)
-			return NULL;
-	return rank >= 2 && node->attr.transpose.perm[rank - 1] == rank - 2 ? node : NULL;
+			return false;
+	return rank >= 2 && node->attr.transpose.perm[rank - 1] == rank - 2;
+}
+
+/*
+ * A transpose that takes the innermost dimension away, for one matrix product:
+ * with its last two dimensions left in order it moves whole rows, and the
+ * product reads them the other way.
+ */
+static bool keep_rows_whole(struct graph_node *node)
+{
+	uint32_t rank = node->outputs[0]->rank;
+	int64_t *perm = node->attr.transpose.perm, *dims = node->outputs[0]->dims, swap;
+
+	if (rank < 2 || perm[rank - 2] != rank - 1 || !graph_single_user(node->outputs[0]))
+		return false;
+	swap = perm[rank - 2];
+	perm[rank - 2] = perm[rank - 1];
+	perm[rank - 1] = swap;
+	swap = dims[rank - 2];
+	dims[rank - 2] = dims[rank - 1];
+	dims[rank - 1] = swap;
+	return true;
+}
+
+static uint32_t absorb_transpose(struct graph *graph, struct graph_node *node, uint32_t side)
+{
+	bool *flag = side ? &node->attr.matmul.transpose_b : &node->attr.matmul.transpose_a;
+	struct graph_node *transpose = match_op(node->inputs[side], GRAPH_OP_TRANSPOSE);
+
+	if (!transpose)
+		return 0;
+	if (swaps_last_two(transpose)) {
+		if (graph_node_set_input(graph, node, side, transpose->inputs[0]))
+			return 0;
+		node->merged++;
+	} else if (!keep_rows_whole(transpose)) {
+		return 0;
+	}
+	*flag = !*flag;
+	return 1;
 }
 
 uint32_t fuse_transpose(struct graph *graph)
 {
-	struct graph_node *node, *following, *transpose;
+	struct graph_node *node, *following;
 	uint32_t count = 0, side;
 
-	graph_for_each_node(graph, node, following)
-	{
-		if (node->op != GRAPH_OP_MATMUL)
-			continue;
-		for (side = 0; side < 2; side++) {
-			bool *flag = side ? &node->attr.matmul.transpose_b :
-					    &node->attr.matmul.transpose_a;
-
-			transpose = swaps_last_two(node->inputs[side]);
-			if (!transpose ||
-			    graph_node_set_input(graph, node, side, transpose->inputs[0]))
-				continue;
-			*flag = !*flag;
-			node->merged++;
-			count++;
-		}
-	}
+	graph_for_each_node(graph, node,
+			    following) for (side = 0; side < 2 && node->op == GRAPH_OP_MATMUL;
+					    side++) count += absorb_transpose(graph, node, side);
 	return count;
 }
