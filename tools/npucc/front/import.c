@@ -9,6 +9,7 @@
 #include "scope.h"
 
 #define MAX_INLINED_NODES (1u << 20)
+#define NEWEST_OPSET 25
 
 static const struct import_operator *const operator_tables[] = {
 	import_dense_operators, import_elementwise_operators, import_shape_operators,
@@ -576,6 +577,11 @@ static int check_versions(struct import *import)
 	if (!import->model->opset_count)
 		diag_warning(import->diag,
 			     "the model states no operator set; version 1 is assumed");
+	if (opset > NEWEST_OPSET)
+		diag_warning(import->diag,
+			     "the model uses operator set %" PRId64 ", newer than the newest npucc "
+			     "knows (%d); operators may have changed since",
+			     opset, NEWEST_OPSET);
 	if (opset < 7)
 		diag_warning(import->diag,
 			     "the model uses operator set %" PRId64 "; npucc is made for 7 "

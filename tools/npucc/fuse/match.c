@@ -246,6 +246,17 @@ static int64_t weight_channel(const struct graph_node *node, int64_t index)
 	       index / kernel % w->dims[1];
 }
 
+/* Float32, whose channels are whole blocks of the weights, is nearly all there is. */
+static void scale_blocks(const float *from, float *to, int64_t channels, int64_t block,
+			 const float *scale)
+{
+	int64_t c, i;
+
+	for (c = 0; c < channels; c++)
+		for (i = 0; i < block; i++)
+			to[c * block + i] = from[c * block + i] * scale[c];
+}
+
 static struct graph_value *scaled_weights(struct graph *graph, const struct graph_node *node,
 					  const float *scale)
 {
@@ -258,10 +269,13 @@ static struct graph_value *scaled_weights(struct graph *graph, const struct grap
 		graph->out_of_memory = true;
 		return NULL;
 	}
-	for (i = 0; i < count; i++)
-		eval_store(w->dtype, data, i,
-			   eval_load(w->dtype, w->data, i) *
-				   (double)scale[weight_channel(node, i)]);
+	if (node->op == GRAPH_OP_CONV && w->dtype == GRAPH_DTYPE_F32 && w->dims[0])
+		scale_blocks(w->data, data, w->dims[0], count / w->dims[0], scale);
+	else
+		for (i = 0; i < count; i++)
+			eval_store(w->dtype, data, i,
+				   eval_load(w->dtype, w->data, i) *
+					   (double)scale[weight_channel(node, i)]);
 	return graph_constant_new(graph, w->name, w->dtype, w->rank, w->dims, data);
 }
 
