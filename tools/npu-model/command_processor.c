@@ -415,7 +415,8 @@ static void detach(struct npu_model *model, struct npu_slot *slot)
 		slot_leave(model, slot, false);
 		break;
 	case NPU_PHASE_WAITING:
-		slot_leave(model, slot, true);
+		/* A semaphore that changed in this very cycle has still to be looked at. */
+		slot_leave(model, slot, !npu_event_pending(&slot->event));
 		break;
 	default:
 		slot->detach = true;

@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The whole device. Internal to the library; npu_model.h is its interface.
+ *
+ * Read in this order: event.h (what happens next), npu_model.c (the loop), command_processor.h (a
+ * packet's way), task.h, front_end.c, engine.c (an instruction's way), bandwidth.h (how long it
+ * takes), operation.h and execute.h (what it does), dma.c, mmu.h, semaphore.h, registers.h,
+ * control_core.h.
+ *
+ * All state hangs on struct npu_model; events are members of what they are about, so running
+ * allocates nothing. Whatever ends a task resets its clusters at once: a function that may have
+ * done so says it in its return value, and its caller touches them no more.
  */
 #ifndef NPU_MODEL_MACHINE_H
 #define NPU_MODEL_MACHINE_H

@@ -98,7 +98,7 @@ void npu_model_doorbell(struct npu_model *model, unsigned int queue, uint32_t of
 
 /**
  * npu_model_run() - let device time pass until nothing is left to do
- * @max_cycles:	return after so many cycles at the latest
+ * @max_cycles:	return after so many cycles at the latest; more than 2^32 count as 2^32
  *
  * Returns true when the device is idle: nothing in progress, the control core asleep or stopped.
  * Then time stands still until the next register write, doorbell or npu_model_skip(). Returns false

@@ -332,6 +332,18 @@ static void test_detach_waiting(void **state)
 	npu_model_doorbell(board->model, 0, NPU_DOORBELL_SIGNAL, 7ull << 48 | 1, 8);
 	board_run(board, 10000);
 	assert_int_equal(board_ring(board, 0)->read_index, 1);
+	/* It leaves in the cycle in which its semaphore comes: that is not lost either. */
+	wait.value[3] = 2;
+	board_push(board, 0, &wait);
+	board_ring_doorbell(board, 0);
+	board_run(board, 10000);
+	assert_int_equal(state_of(board, 1), NPU_SLOT_STATE_WAITING);
+	npu_model_doorbell(board->model, 0, NPU_DOORBELL_SIGNAL, 7ull << 48 | 1, 8);
+	control(board, 1, NPU_SLOT_DETACH);
+	assert_int_equal(doorbells(board), 1);
+	board_attach(board, 1, 0);
+	board_run(board, 10000);
+	assert_int_equal(board_ring(board, 0)->read_index, 2);
 	/* Outside the slots a doorbell goes to the firmware. */
 	control(board, 1, NPU_SLOT_DETACH);
 	board_run(board, 10000);

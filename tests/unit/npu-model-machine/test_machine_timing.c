@@ -545,6 +545,72 @@ static void test_deterministic(void **state)
 		assert_int_equal(busy_program(), first);
 }
 
+/*
+ * Three queues of one context wait for one semaphore, each with a task of its own size; whenever
+ * they were rung, after the release every task takes the same cycles from the first one's start.
+ */
+static void released_together(const unsigned int *order, uint64_t *times)
+{
+	struct board *board = board_create(NULL);
+	struct npu_record *records[3];
+
+	board_add_context(board, 0);
+	for (unsigned int i = 0; i < 3; i++) {
+		struct program program = program_begin(board, 0, PROGRAM + i * 0x10000, 1);
+
+		load(&program, A, dense(NPU_SPACE_DRAM, 0, i * 0x10000, NPU_DTYPE_INT8, 1, 1, 100,
+					64 + 100 * i));
+		load(&program, B, dense(NPU_SPACE_LOCAL, 0, 0, NPU_DTYPE_INT8, 1, 1, 100,
+					64 + 100 * i));
+		program.header->global_bytes = 0;
+		for (unsigned int k = 0; k < 5; k++)
+			program_emit(&program, INSN(.opcode = NPU_OP_DMA, .subop = k % 2, .dst = B,
+						    .src[0] = A));
+		program_finish(&program);
+		board_add_queue(board, i, 0, 0x8000 + i * 0x1000, 4);
+		board_attach(board, i, i);
+		board_run(board, 10000);
+		board_grant(board, i, 1u << i, 0, 0);
+		records[i] = board_at(board, 0, 0x3000 + i * 64);
+	}
+	*(uint64_t *)board_at(board, 0, 0x2000) = board_va(board, DATA);
+	for (unsigned int i = 0; i < 3; i++) {
+		struct program program = { .board = board, .base = PROGRAM + order[i] * 0x10000 };
+		struct npu_packet_exec exec = exec_packet(&program, order[i], 0x2000, 1,
+							  0x3000 + order[i] * 64);
+
+		exec.wait_sem[0] = 5;
+		exec.wait_value[0] = 1;
+		board_push(board, order[i], &exec);
+		board_ring_doorbell(board, order[i]);
+		npu_model_run(board->model, 50 + 37 * order[i] * i);
+	}
+	board_run(board, 10000);
+	npu_model_doorbell(board->model, 0, NPU_DOORBELL_SIGNAL, 5ull << 48 | 1, 8);
+	board_run(board, 100000);
+	for (unsigned int i = 0; i < 3; i++) {
+		assert_int_equal(records[i]->status, NPU_STATUS_DONE);
+		times[2 * i] = records[i]->start - records[0]->start;
+		times[2 * i + 1] = records[i]->end - records[0]->start;
+	}
+	board_destroy(board);
+}
+
+static void test_released_together(void **state)
+{
+	static const unsigned int orders[][3] = { { 0, 1, 2 }, { 2, 1, 0 }, { 1, 2, 0 } };
+	uint64_t first[6], again[6];
+
+	(void)state;
+	released_together(orders[0], first);
+	/* They do share the DRAM: alone the smallest would take less. */
+	assert_true(first[1] > 60 + 5 * 200 + 120);
+	for (unsigned int i = 1; i < 3; i++) {
+		released_together(orders[i], again);
+		assert_memory_equal(first, again, sizeof(first));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -568,6 +634,7 @@ int main(void)
 		cmocka_unit_test(test_layout_unit),
 		cmocka_unit_test(test_lowpower),
 		cmocka_unit_test(test_deterministic),
+		cmocka_unit_test(test_released_together),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
