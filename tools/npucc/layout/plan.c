@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../emit/stream.h"
+#include "precision.h"
 #include "placement.h"
 #include "view.h"
 
@@ -148,6 +149,8 @@ static struct value_layout *layout_new(struct plan *plan, struct graph_value *va
 	if (!layout)
 		return NULL;
 	layout->placement.dtype = layout_dtype(value->dtype, plan->float_type);
+	if (precision_wide(value))
+		layout->placement.dtype = NPU_DTYPE_FP32;
 	layout->placement.rank = value->rank;
 	memcpy(layout->placement.dims, value->dims, sizeof(layout->placement.dims));
 	value->user = layout;

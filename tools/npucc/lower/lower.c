@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* What all lowerings share: layers, local SRAM, tokens, rings, constants. */
+#include "../layout/precision.h"
 #include "lower.h"
 
 #include <endian.h>
@@ -200,6 +201,8 @@ static lower_function lower_dispatch(const struct graph_node *node)
 
 	switch (node->op) {
 	case GRAPH_OP_CONV:
+		if (precision_vector_conv(node))
+			return lower_matvec;
 		if (conv->group > 1 && conv->group == node->inputs[GRAPH_IN_X]->dims[1])
 			return lower_depthwise;
 		return lower_conv;

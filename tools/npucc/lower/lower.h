@@ -21,6 +21,7 @@
 #include "npu/npu_packet.h"
 
 struct rodata;			/* growing .rodata image */
+struct prefetch;
 
 /* Planned figures of one layer; operators fill in what they know. */
 struct lower_figures {
@@ -48,6 +49,7 @@ struct lower {
 	uint32_t local_peak;
 	uint32_t marks;				/* layers closed so far, the next MARK's index */
 	FILE *log;				/* tile choices, or NULL */
+	struct prefetch *prefetch;		/* weights brought ahead, or NULL */
 	/* what the open layer's cost model found; lower_node() clears it */
 	struct lower_figures figures;
 };
@@ -118,6 +120,7 @@ int lower_node(struct lower *lower, struct graph_node *node);
 
 /* Operators (one file each, named after it) */
 int lower_conv(struct lower *lower, struct graph_node *node);		/* dense and grouped CONV */
+int lower_matvec(struct lower *lower, struct graph_node *node);		/* precision_vector_conv() */
 int lower_depthwise(struct lower *lower, struct graph_node *node);	/* group == channels */
 int lower_matmul(struct lower *lower, struct graph_node *node);		/* constant and activation B, batched */
 int lower_eltwise(struct lower *lower, struct graph_node *node);	/* ELTWISE, ACTIVATION, BATCHNORM, PRELU, WHERE, CAST */

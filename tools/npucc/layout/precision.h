@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where fp16 between nodes would cost accuracy and fp32 costs next to nothing: small values
+ * that only the vector unit (fp32 inside) makes and reads. The gates of squeeze-and-excitation blocks are
+ * the reason: each of their few numbers multiplies a whole plane.
+ */
+#ifndef NPUCC_LAYOUT_PRECISION_H
+#define NPUCC_LAYOUT_PRECISION_H
+
+#include <stdbool.h>
+
+#include "../graph/graph.h"
+
+/*
+ * precision_vector_conv - @node is a convolution of one position by a small fp32 matrix: done in fp32 by
+ * the vector unit, whose time is hidden behind reading the matrix.
+ */
+bool precision_vector_conv(const struct graph_node *node);
+
+/* precision_wide - @value is held in fp32 between nodes, not in the graph's float type. */
+bool precision_wide(const struct graph_value *value);
+
+#endif
