@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef __NPU_CONTEXT_H__
+#define __NPU_CONTEXT_H__
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/rbtree.h>
+
+#include <drm/npu_accel.h>
+
+#include "npu_device.h"
+#include "npu_pgtable.h"
+
+#define NPU_FAULTS_KEPT		16
+#define NPU_WAITS_MAX		64
+#define NPU_BINDS_MAX		256
+
+struct vm_area_struct;
+
+/**
+ * struct npu_vm - an address space
+ * @ndev: the device
+ * @lock: everything here
+ * @tables: what the device walks
+ * @mappings: struct npu_mapping by address; they do not overlap
+ * @reserve: tables that were made before the point of no return
+ * @map_flags: NPU_MAP_*
+ * @valid: @tables exist
+ */
+struct npu_vm {
+	struct npu_device *ndev;
+	struct mutex lock;
+	struct npu_pgtable tables;
+	struct rb_root mappings;
+	struct list_head reserve;
+	unsigned int map_flags;
+	bool valid;
+};
+
+/**
+ * struct npu_sem - who waits for a semaphore
+ * @waiters: struct npu_waiter, lowest value first
+ */
+struct npu_sem {
+	struct rb_root_cached waiters;
+};
+
+/**
+ * struct npu_context - an address space, its queues and its semaphores
+ */
+struct npu_context {
+	/** @ref: by the file's table, and by those who use it for a while */
+	struct kref ref;
+	/** @ndev: with a reference to its DRM device */
+	struct npu_device *ndev;
+	/** @file: whose; compared only, as it may be gone */
+	struct npu_file *file;
+	/** @id: number in the file */
+	u32 id;
+	/** @index: hardware number */
+	u32 index;
+	/** @gone: the device does not know it any more; under hw_lock */
+	bool gone;
+	/** @vm: address space */
+	struct npu_vm vm;
+	/** @queues: struct npu_queue by number, each with a reference; under hw_lock */
+	struct xarray queues;
+
+	/** @area: values, then the status word; pages of their own, which mappings keep */
+	struct page *area;
+	/** @area_order: their order */
+	unsigned int area_order;
+	/** @area_bytes: of what is mapped */
+	u32 area_bytes;
+	/** @values: in @area */
+	__le64 *values;
+	/** @status: in @area, behind the values */
+	__le32 *status;
+	/** @area_dma: address of the values for the device; under hw_lock */
+	dma_addr_t area_dma;
+	/** @thresholds: of watches */
+	__le64 *thresholds;
+	/** @thresholds_dma: their address for the device */
+	dma_addr_t thresholds_dma;
+
+	/** @wait_lock: all that follows */
+	spinlock_t wait_lock;
+	/** @sems: who waits */
+	struct npu_sem *sems;
+	/** @waits: struct npu_wait, all of them */
+	struct list_head waits;
+	/** @error: waits that are not met end with it; 0 or a negative errno */
+	int error;
+	/** @state: enum drm_npu_ctx_state of a context that is dead, else 0 */
+	u32 state;
+	/** @stopped: queues that have stopped and exist */
+	unsigned int stopped;
+	/** @stop_error: enum npu_error of the first of them */
+	u32 stop_error;
+	/** @stop_queue: its number */
+	u32 stop_queue;
+	/** @faults: so far */
+	u32 faults;
+	/** @fault: the newest of them */
+	struct npu_fault fault[NPU_FAULTS_KEPT];
+};
+
+/**
+ * struct npu_queue - a user queue
+ * @ref: by its context, by mappings of its doorbell
+ * @ctx: whose, without a reference: valid while the queue is in the context's table
+ * @id: number in the context
+ * @index: hardware number
+ * @dead: its doorbell must not be reached any more; under doorbell_lock
+ * @error: enum npu_error that stopped it; under the context's wait_lock
+ * @dummy: what the doorbell's mapping shows when @dead
+ */
+struct npu_queue {
+	struct kref ref;
+	struct npu_context *ctx;
+	u32 id;
+	u32 index;
+	bool dead;
+	u32 error;
+	struct page *dummy;
+};
+
+/* npu_context.c */
+struct npu_context *npu_context_get(struct npu_file *file, u32 id);
+struct npu_context *npu_context_get_by_index(struct npu_device *ndev, u32 index);
+void npu_context_put(struct npu_context *ctx);
+void npu_context_shut(struct npu_context *ctx);
+int npu_context_table_init(struct npu_device *ndev);
+int npu_context_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int npu_context_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int npu_context_status_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+void npu_context_fault(struct npu_context *ctx, const struct npu_fault *fault);
+int npu_context_mmap(struct npu_file *file, struct vm_area_struct *vma, u32 id,
+		     unsigned long first_page);
+
+/* npu_mmu.c */
+int npu_vm_init(struct npu_device *ndev, struct npu_vm *vm, unsigned int map_flags);
+void npu_vm_fini(struct npu_vm *vm);
+int npu_vm_reserve(struct npu_vm *vm, struct list_head *reserve, unsigned long tables);
+void npu_vm_release(struct npu_vm *vm, struct list_head *reserve);
+void npu_mmu_invalidate_context(struct npu_device *ndev, u32 index);
+void npu_mmu_invalidate_range(struct npu_device *ndev, u32 index, u64 va, u64 bytes);
+
+/* npu_bind.c */
+void npu_bind_clear(struct npu_vm *vm);
+bool npu_bind_covers(struct npu_vm *vm, u64 va, u64 bytes);
+int npu_bind_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+
+/* npu_queue.c */
+int npu_queue_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int npu_queue_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+void npu_queue_stopped(struct npu_device *ndev, u32 context, u32 queue, u32 error);
+void npu_queue_drop_all(struct npu_context *ctx);
+void npu_queue_put(struct npu_queue *queue);
+
+/* npu_doorbell.c */
+void npu_doorbell_revoke(struct npu_device *ndev, struct npu_queue *queue);
+void npu_doorbell_revoke_all(struct npu_device *ndev);
+int npu_doorbell_mmap(struct npu_file *file, struct vm_area_struct *vma, u32 index,
+		      unsigned long first_page);
+
+/* npu_semaphore.c */
+int npu_semaphore_init(struct npu_context *ctx);
+void npu_semaphore_fired(struct npu_context *ctx, u32 sem);
+void npu_semaphore_fail(struct npu_context *ctx, int error, u32 state);
+void npu_semaphore_queue_stopped(struct npu_context *ctx, struct npu_queue *queue, u32 error);
+void npu_semaphore_queue_gone(struct npu_context *ctx, struct npu_queue *queue);
+int npu_semaphore_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+
+#endif /* __NPU_CONTEXT_H__ */

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef __NPU_DEVICE_H__
+#define __NPU_DEVICE_H__
+
+#include <linux/completion.h>
+#include <linux/interrupt.h>
+#include <linux/io.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/xarray.h>
+
+#include <drm/drm_device.h>
+#include <drm/drm_print.h>
+
+#include <npu/npu_firmware.h>
+#include <npu/npu_mailbox.h>
+#include <npu/npu_packet.h>
+#include <npu/npu_regs.h>
+
+struct drm_file;
+struct npu_context;
+struct npu_queue;
+struct pci_dev;
+
+/*
+ * Offsets for mmap() below those of buffers: kind, then number, then offset in the object. 1 MiB
+ * each is more than any object needs, on every page size.
+ */
+#define NPU_MMAP_KIND_SHIFT	30
+#define NPU_MMAP_DOORBELL	1
+#define NPU_MMAP_SEMAPHORES	2
+#define NPU_MMAP_NUMBER_SHIFT	20
+#define NPU_MMAP_NUMBERS	(1u << (NPU_MMAP_KIND_SHIFT - NPU_MMAP_NUMBER_SHIFT))
+
+#define NPU_EVENTS_LOG2		8
+#define NPU_FAULTS_LOG2		8
+
+/* What the firmware can be made to serve, whatever a device says of itself. */
+#define NPU_QUEUES_MAX		64
+#define NPU_CONTEXTS_MAX	256
+#define NPU_SEMAPHORES_MAX	4096
+
+/**
+ * struct npu_caps - identity registers that do not change, read once
+ * @hw_version: NPU_REG_HW_VERSION, and so on
+ */
+struct npu_caps {
+	u32 hw_version;
+	u32 clusters;
+	u32 mac_channels;
+	u32 mac_depth;
+	u32 local_bytes;
+	u32 global_bytes;
+	u32 acc_bytes;
+	u32 dma_channels;
+	u32 dram_bytes_per_cycle;
+	u32 dram_latency;
+	u32 clock_hz;
+	u32 queues;
+	u32 slots;
+	u32 contexts;
+	u32 semaphores;
+	u32 vector_bytes;
+	u32 out_results;
+	__le32 config_name[4];
+};
+
+/**
+ * struct npu_host_ring - a ring the device fills and the driver drains
+ * @entries: 2^n entries
+ * @dma: their address for the device
+ * @consumer: next entry to look at
+ */
+struct npu_host_ring {
+	void *entries;
+	dma_addr_t dma;
+	u32 consumer;
+};
+
+/**
+ * struct npu_vector - an interrupt
+ * @ndev: whose
+ * @causes: NPU_IRQ_* it stands for
+ */
+struct npu_vector {
+	struct npu_device *ndev;
+	u32 causes;
+};
+
+/**
+ * struct npu_device - one NPU
+ *
+ * Locks, outer first: @hw_lock; a context's vm.lock; @tlb_lock, @mailbox_lock or @take_lock;
+ * @drain_lock, @counter_lock, @doorbell_lock or @stop_lock; spinlocks: @contexts_lock, @reply_lock
+ * or a context's wait_lock, none inside another. mmap_lock is taken around @doorbell_lock only, and
+ * inside none.
+ */
+struct npu_device {
+	/** @drm: the DRM device, which everything here lives as long as */
+	struct drm_device drm;
+	/** @regs: BAR0; usable inside drm_dev_enter() and until npu_device_stop() */
+	void __iomem *regs;
+	/** @doorbells: bus address of BAR2 */
+	phys_addr_t doorbells;
+	/** @caps: what the device is */
+	struct npu_caps caps;
+	/** @firmware_version: from the image's header, not ended when it fills the field */
+	u8 firmware_version[NPU_FW_VERSION_SIZE];
+	/** @firmware_abi: from its answer to HELLO */
+	u32 firmware_abi;
+
+	/** @dead: nothing is asked of the device any more; only goes up */
+	bool dead;
+	/** @stop_lock: makes stopping happen once, and others wait for it */
+	struct mutex stop_lock;
+	/** @stopped: the device does no DMA any more */
+	bool stopped;
+
+	/** @hw_lock: contexts and queues coming and going */
+	struct mutex hw_lock;
+	/** @context_table: what CONTEXT_UPDATE reads */
+	struct npu_context_entry *context_table;
+	/** @context_table_dma: its address for the device */
+	dma_addr_t context_table_dma;
+	/** @contexts_lock: what is in @contexts and @queues, for those without @hw_lock */
+	spinlock_t contexts_lock;
+	/** @contexts: by hardware number */
+	struct npu_context *contexts[NPU_CONTEXTS_MAX];
+	/** @queues: by hardware number */
+	struct npu_queue *queues[NPU_QUEUES_MAX];
+
+	/** @doorbell_lock: whether a doorbell may be mapped, and its mappings */
+	struct mutex doorbell_lock;
+	/** @tlb_lock: one invalidation at a time */
+	struct mutex tlb_lock;
+	/** @counter_lock: the two halves of a counter */
+	struct mutex counter_lock;
+
+	/** @mailbox_lock: one message at a time */
+	struct mutex mailbox_lock;
+	/** @mailbox_reply: @reply is there, or the device is dead */
+	struct completion mailbox_reply;
+	/** @reply_lock: @reply and @sequence */
+	spinlock_t reply_lock;
+	/** @reply: last answer */
+	struct npu_message reply;
+	/** @sequence: of the message that is waited for, 0: none */
+	u16 sequence;
+	/** @last_sequence: that was used */
+	u16 last_sequence;
+
+	/** @take_lock: one reader of the mailbox at a time, interrupt threads only */
+	struct mutex take_lock;
+
+	/** @drain_lock: @events and @faults */
+	struct mutex drain_lock;
+	/** @events: watches that fired, queues that stopped */
+	struct npu_host_ring events;
+	/** @faults: accesses that failed */
+	struct npu_host_ring faults;
+	/** @lost_interrupts: sleepers that found their value without having been woken */
+	atomic_t lost_interrupts;
+
+	/** @vectors: interrupts, the first with all causes when there is only one */
+	struct npu_vector vectors[NPU_IRQ_COUNT];
+};
+
+/**
+ * struct npu_file - an open file
+ * @ndev: the device
+ * @contexts: struct npu_context by number, each with a reference
+ */
+struct npu_file {
+	struct npu_device *ndev;
+	struct xarray contexts;
+};
+
+static inline struct npu_device *to_npu_device(struct drm_device *drm)
+{
+	return container_of(drm, struct npu_device, drm);
+}
+
+static inline u32 npu_read(struct npu_device *ndev, u32 reg)
+{
+	return readl(ndev->regs + reg);
+}
+
+static inline void npu_write(struct npu_device *ndev, u32 reg, u32 value)
+{
+	writel(value, ndev->regs + reg);
+}
+
+static inline void npu_write64(struct npu_device *ndev, u32 reg_lo, u64 value)
+{
+	npu_write(ndev, reg_lo, lower_32_bits(value));
+	npu_write(ndev, reg_lo + 4, upper_32_bits(value));
+}
+
+static inline bool npu_device_is_dead(struct npu_device *ndev)
+{
+	return READ_ONCE(ndev->dead);
+}
+
+/* npu_drv.c */
+struct npu_device *npu_device_alloc(struct device *parent);
+int npu_device_init(struct npu_device *ndev);
+int npu_device_enter(struct npu_device *ndev, int *idx);
+void npu_device_stop(struct npu_device *ndev);
+void npu_device_die(struct npu_device *ndev, const char *why);
+void npu_device_remove(struct npu_device *ndev);
+
+/* npu_pci.c */
+int npu_pci_register(void);
+void npu_pci_unregister(void);
+
+/* npu_firmware.c */
+int npu_firmware_boot(struct npu_device *ndev);
+
+/* npu_mailbox.c */
+int npu_mailbox_init(struct npu_device *ndev);
+int npu_mailbox_hello(struct npu_device *ndev);
+int npu_mailbox_send(struct npu_device *ndev, struct npu_message *message);
+void npu_mailbox_irq(struct npu_device *ndev);
+void npu_mailbox_cancel(struct npu_device *ndev);
+
+/* npu_irq.c */
+int npu_irq_init(struct npu_device *ndev);
+irqreturn_t npu_irq_thread(int irq, void *data);
+void npu_irq_enable(struct npu_device *ndev);
+void npu_irq_drain(struct npu_device *ndev);
+
+/* npu_param.c */
+void npu_param_read_caps(struct npu_device *ndev);
+int npu_param_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+
+/* npu_fdinfo.c */
+void npu_fdinfo_show(struct drm_printer *p, struct drm_file *file);
+
+#endif /* __NPU_DEVICE_H__ */

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The module, its DRM driver, and the life of a device. */
+#include <linux/dma-map-ops.h>
+#include <linux/module.h>
+#include <linux/pci.h>
+#include <linux/uaccess.h>
+
+#include <drm/drm_accel.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_ioctl.h>
+#include <drm/drm_managed.h>
+#include <drm/drm_prime.h>
+#include <drm/npu_accel.h>
+
+#include "npu_context.h"
+#include "npu_gem.h"
+
+#define NPU_IOCTL(name, function) \
+	DRM_IOCTL_DEF_DRV(NPU_##name, function, 0)
+
+static const struct drm_ioctl_desc npu_ioctls[] = {
+	NPU_IOCTL(GET_PARAM, npu_param_ioctl),
+	NPU_IOCTL(GEM_CREATE, npu_gem_create_ioctl),
+	NPU_IOCTL(GEM_INFO, npu_gem_info_ioctl),
+	NPU_IOCTL(CTX_CREATE, npu_context_create_ioctl),
+	NPU_IOCTL(CTX_DESTROY, npu_context_destroy_ioctl),
+	NPU_IOCTL(CTX_STATUS, npu_context_status_ioctl),
+	NPU_IOCTL(VM_BIND, npu_bind_ioctl),
+	NPU_IOCTL(QUEUE_CREATE, npu_queue_create_ioctl),
+	NPU_IOCTL(QUEUE_DESTROY, npu_queue_destroy_ioctl),
+	NPU_IOCTL(SEM_WAIT, npu_semaphore_wait_ioctl),
+};
+
+/* DRM cuts what a program's structure has beyond ours; it must not have asked for anything there. */
+static int npu_check_tail(unsigned int cmd, unsigned long arg)
+{
+	unsigned int nr = DRM_IOCTL_NR(cmd) - DRM_COMMAND_BASE;
+	unsigned int known;
+	int ret;
+
+	if (_IOC_TYPE(cmd) != DRM_IOCTL_BASE || nr >= ARRAY_SIZE(npu_ioctls))
+		return 0;
+	known = _IOC_SIZE(npu_ioctls[nr].cmd);
+	if (_IOC_SIZE(cmd) <= known)
+		return 0;
+	ret = check_zeroed_user((void __user *)arg + known, _IOC_SIZE(cmd) - known);
+	if (ret < 0)
+		return ret;
+	return ret ? 0 : -E2BIG;
+}
+
+static long npu_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	int ret = npu_check_tail(cmd, arg);
+
+	return ret ? ret : drm_ioctl(filp, cmd, arg);
+}
+
+#ifdef CONFIG_COMPAT
+static long npu_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	int ret = npu_check_tail(cmd, (unsigned long)compat_ptr(arg));
+
+	return ret ? ret : drm_compat_ioctl(filp, cmd, arg);
+}
+#endif
+
+static int npu_mmap(struct file *filp, struct vm_area_struct *vma)
+{
+	struct drm_file *file = filp->private_data;
+	struct npu_file *nfile = file->driver_priv;
+	u64 offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
+	u32 number = (offset >> NPU_MMAP_NUMBER_SHIFT) & (NPU_MMAP_NUMBERS - 1);
+	unsigned long first = (offset & ((1u << NPU_MMAP_NUMBER_SHIFT) - 1)) >> PAGE_SHIFT;
+
+	if (vma->vm_pgoff >= DRM_FILE_PAGE_OFFSET_START)
+		return drm_gem_mmap(filp, vma);
+	switch (offset >> NPU_MMAP_KIND_SHIFT) {
+	case NPU_MMAP_DOORBELL:
+		return npu_doorbell_mmap(nfile, vma, number, first);
+	case NPU_MMAP_SEMAPHORES:
+		return npu_context_mmap(nfile, vma, number, first);
+	default:
+		return -EINVAL;
+	}
+}
+
+static const struct file_operations npu_fops = {
+	.owner = THIS_MODULE,
+	.open = accel_open,
+	.release = drm_release,
+	.unlocked_ioctl = npu_ioctl,
+#ifdef CONFIG_COMPAT
+	.compat_ioctl = npu_compat_ioctl,
+#endif
+	.poll = drm_poll,
+	.read = drm_read,
+	.llseek = noop_llseek,
+	.mmap = npu_mmap,
+	.show_fdinfo = drm_show_fdinfo,
+	.fop_flags = FOP_UNSIGNED_OFFSET,
+};
+
+static int npu_open(struct drm_device *drm, struct drm_file *file)
+{
+	struct npu_file *nfile;
+
+	nfile = kzalloc(sizeof(*nfile), GFP_KERNEL_ACCOUNT);
+	if (!nfile)
+		return -ENOMEM;
+	nfile->ndev = to_npu_device(drm);
+	xa_init_flags(&nfile->contexts, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	file->driver_priv = nfile;
+	return 0;
+}
+
+static void npu_postclose(struct drm_device *drm, struct drm_file *file)
+{
+	struct npu_file *nfile = file->driver_priv;
+	struct npu_context *ctx;
+	unsigned long id;
+
+	xa_for_each(&nfile->contexts, id, ctx) {
+		npu_context_shut(ctx);
+		npu_context_put(ctx);
+	}
+	xa_destroy(&nfile->contexts);
+	kfree(nfile);
+}
+
+/*
+ * What the interface can do is asked by DRM_IOCTL_NPU_GET_PARAM. The version is for people:
+ * 1.0	contexts, bindings, user queues, waits
+ */
+static const struct drm_driver npu_driver = {
+	.driver_features = DRIVER_GEM | DRIVER_COMPUTE_ACCEL,
+	.name = "npu",
+	.desc = "NPU",
+	.major = 1,
+	.minor = 0,
+	.fops = &npu_fops,
+	.open = npu_open,
+	.postclose = npu_postclose,
+	.show_fdinfo = npu_fdinfo_show,
+	.ioctls = npu_ioctls,
+	.num_ioctls = ARRAY_SIZE(npu_ioctls),
+	.gem_create_object = npu_gem_create_object,
+	.gem_prime_import_sg_table = drm_gem_shmem_prime_import_sg_table,
+};
+
+static int npu_locks_init(struct npu_device *ndev)
+{
+	struct drm_device *drm = &ndev->drm;
+
+	spin_lock_init(&ndev->contexts_lock);
+	spin_lock_init(&ndev->reply_lock);
+	init_completion(&ndev->mailbox_reply);
+	/* Not in a loop: lockdep tells locks apart by where they are initialized. */
+	return drmm_mutex_init(drm, &ndev->stop_lock) ?:
+	       drmm_mutex_init(drm, &ndev->hw_lock) ?:
+	       drmm_mutex_init(drm, &ndev->doorbell_lock) ?:
+	       drmm_mutex_init(drm, &ndev->tlb_lock) ?:
+	       drmm_mutex_init(drm, &ndev->counter_lock) ?:
+	       drmm_mutex_init(drm, &ndev->mailbox_lock) ?:
+	       drmm_mutex_init(drm, &ndev->take_lock) ?:
+	       drmm_mutex_init(drm, &ndev->drain_lock);
+}
+
+/**
+ * npu_device_alloc() - an NPU that is not started yet
+ * @parent: the device on its bus
+ *
+ * Return: the NPU, which goes with @parent's driver; an error pointer.
+ */
+struct npu_device *npu_device_alloc(struct device *parent)
+{
+	struct npu_device *ndev;
+	int ret;
+
+	ndev = devm_drm_dev_alloc(parent, &npu_driver, struct npu_device, drm);
+	if (IS_ERR(ndev))
+		return ndev;
+	ret = npu_locks_init(ndev);
+	return ret ? ERR_PTR(ret) : ndev;
+}
+
+/**
+ * npu_device_init() - everything that does not depend on the bus, up to a device users can open
+ * @ndev: registers are mapped, interrupts can come, DMA works
+ *
+ * Return: 0 or a negative errno; then npu_device_stop() is the caller's part.
+ */
+int npu_device_init(struct npu_device *ndev)
+{
+	int ret;
+
+	/* Semaphores are ordinary pages, in which both sides must see the other's stores. */
+	if (!dev_is_dma_coherent(ndev->drm.dev))
+		return dev_err_probe(ndev->drm.dev, -EOPNOTSUPP,
+				     "DMA does not see the processors' caches, which this driver needs\n");
+	npu_param_read_caps(ndev);
+	ret = npu_context_table_init(ndev);
+	if (ret)
+		return ret;
+	ret = npu_firmware_boot(ndev);
+	if (ret)
+		return ret;
+	npu_irq_enable(ndev);
+	ret = npu_mailbox_hello(ndev);
+	if (ret)
+		return ret;
+	return drm_dev_register(&ndev->drm, 0);
+}
+
+/**
+ * npu_device_enter() - begin to use the device
+ * @ndev: the device
+ * @idx: for drm_dev_exit()
+ *
+ * Nothing of a length that users choose may happen before drm_dev_exit().
+ *
+ * Return: 0, -ENODEV (nothing is to be exited then).
+ */
+int npu_device_enter(struct npu_device *ndev, int *idx)
+{
+	if (!drm_dev_enter(&ndev->drm, idx))
+		return -ENODEV;
+	if (!npu_device_is_dead(ndev))
+		return 0;
+	drm_dev_exit(*idx);
+	return -ENODEV;
+}
+
+/**
+ * npu_device_stop() - the device does no DMA any more when this returns
+ * @ndev: its registers are mapped, or it was stopped before
+ *
+ * Needs no firmware. May sleep.
+ */
+void npu_device_stop(struct npu_device *ndev)
+{
+	mutex_lock(&ndev->stop_lock);
+	if (!ndev->stopped) {
+		npu_write(ndev, NPU_REG_BOOT_CONTROL, NPU_BOOT_RESET);
+		/* The write is posted: a read makes sure of it. */
+		npu_read(ndev, NPU_REG_BOOT_STATUS);
+		if (dev_is_pci(ndev->drm.dev))
+			pci_clear_master(to_pci_dev(ndev->drm.dev));
+		ndev->stopped = true;
+	}
+	mutex_unlock(&ndev->stop_lock);
+}
+
+/* Whoever waits for the device learns that it is gone. */
+static void npu_device_wake_all(struct npu_device *ndev)
+{
+	struct npu_context *ctx;
+	u32 i;
+
+	npu_mailbox_cancel(ndev);
+	for (i = 0; i < NPU_CONTEXTS_MAX; i++) {
+		ctx = npu_context_get_by_index(ndev, i);
+		if (!ctx)
+			continue;
+		npu_semaphore_fail(ctx, -ENODEV, DRM_NPU_CTX_INNOCENT);
+		npu_context_put(ctx);
+	}
+}
+
+/**
+ * npu_device_die() - the device cannot be worked with any more
+ * @ndev: the device
+ * @why: a sentence
+ *
+ * Stops it, and tells everybody. Its memory may be reused afterwards. May be called under any lock
+ * that may be held while sleeping, but doorbell_lock and stop_lock.
+ */
+void npu_device_die(struct npu_device *ndev, const char *why)
+{
+	if (xchg(&ndev->dead, true))
+		return;
+	drm_err(&ndev->drm, "%s; the device is stopped, unbind and bind the driver to start it again\n",
+		why);
+	npu_device_stop(ndev);
+	npu_device_wake_all(ndev);
+	npu_doorbell_revoke_all(ndev);
+}
+
+/**
+ * npu_device_remove() - the driver goes, users may stay
+ * @ndev: registered
+ */
+void npu_device_remove(struct npu_device *ndev)
+{
+	struct npu_context *ctx;
+	u32 i;
+
+	WRITE_ONCE(ndev->dead, true);
+	npu_device_wake_all(ndev);
+	drm_dev_unplug(&ndev->drm);
+	npu_doorbell_revoke_all(ndev);
+	npu_device_stop(ndev);
+	for (i = 0; i < NPU_CONTEXTS_MAX; i++) {
+		ctx = npu_context_get_by_index(ndev, i);
+		if (!ctx)
+			continue;
+		npu_semaphore_fail(ctx, -ENODEV, DRM_NPU_CTX_INNOCENT);
+		npu_context_shut(ctx);
+		npu_context_put(ctx);
+	}
+}
+
+static int __init npu_module_init(void)
+{
+	if (drm_firmware_drivers_only())
+		return -ENODEV;
+	return npu_pci_register();
+}
+
+static void __exit npu_module_exit(void)
+{
+	npu_pci_unregister();
+}
+
+module_init(npu_module_init);
+module_exit(npu_module_exit);
+
+MODULE_DESCRIPTION("NPU (neural processing unit)");
+MODULE_AUTHOR("The NPU project");
+MODULE_LICENSE("GPL");

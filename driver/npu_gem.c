@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Buffers: system memory by the shmem helper. */
+#include <linux/slab.h>
+
+#include <drm/drm_file.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_vma_manager.h>
+#include <drm/npu_accel.h>
+
+#include "npu_context.h"
+#include "npu_gem.h"
+
+static const struct drm_gem_object_funcs npu_gem_funcs = {
+	.free = drm_gem_shmem_object_free,
+	.print_info = drm_gem_shmem_object_print_info,
+	.pin = drm_gem_shmem_object_pin,
+	.unpin = drm_gem_shmem_object_unpin,
+	.get_sg_table = drm_gem_shmem_object_get_sg_table,
+	.vmap = drm_gem_shmem_object_vmap,
+	.vunmap = drm_gem_shmem_object_vunmap,
+	.mmap = drm_gem_shmem_object_mmap,
+	.vm_ops = &drm_gem_shmem_vm_ops,
+};
+
+/**
+ * npu_gem_create_object() - called by the helper for buffers of our own and imported ones
+ * @drm: the device
+ * @size: bytes
+ *
+ * Return: the object or an error pointer.
+ */
+struct drm_gem_object *npu_gem_create_object(struct drm_device *drm, size_t size)
+{
+	struct drm_gem_shmem_object *shmem;
+
+	shmem = kzalloc(sizeof(*shmem), GFP_KERNEL_ACCOUNT);
+	if (!shmem)
+		return ERR_PTR(-ENOMEM);
+	shmem->base.funcs = &npu_gem_funcs;
+	return &shmem->base;
+}
+
+/**
+ * npu_gem_create_ioctl() - DRM_IOCTL_NPU_GEM_CREATE
+ * @drm: the device
+ * @data: struct drm_npu_gem_create
+ * @file: the file
+ *
+ * Return: see the structure.
+ */
+int npu_gem_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_npu_gem_create *args = data;
+	struct drm_gem_shmem_object *shmem;
+	int ret;
+
+	if (!args->size || args->flags & ~DRM_NPU_GEM_WRITE_COMBINE)
+		return -EINVAL;
+	/* More could not be bound anywhere, and rounding up could wrap. */
+	if (args->size > NPU_VA_END)
+		return -E2BIG;
+	if (npu_device_is_dead(to_npu_device(drm)))
+		return -ENODEV;
+	shmem = drm_gem_shmem_create(drm, PAGE_ALIGN(args->size));
+	if (IS_ERR(shmem))
+		return PTR_ERR(shmem);
+	shmem->map_wc = args->flags & DRM_NPU_GEM_WRITE_COMBINE;
+	ret = drm_gem_handle_create(file, &shmem->base, &args->handle);
+	if (!ret)
+		args->size = shmem->base.size;
+	/* The handle has a reference of its own. */
+	drm_gem_object_put(&shmem->base);
+	return ret;
+}
+
+/**
+ * npu_gem_info_ioctl() - DRM_IOCTL_NPU_GEM_INFO
+ * @drm: the device
+ * @data: struct drm_npu_gem_info
+ * @file: the file
+ *
+ * Return: see the structure.
+ */
+int npu_gem_info_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_npu_gem_info *args = data;
+	struct drm_gem_object *obj;
+	int ret;
+
+	if (npu_device_is_dead(to_npu_device(drm)))
+		return -ENODEV;
+	obj = drm_gem_object_lookup(file, args->handle);
+	if (!obj)
+		return -ENOENT;
+	ret = drm_gem_create_mmap_offset(obj);
+	if (!ret) {
+		args->flags = to_drm_gem_shmem_obj(obj)->map_wc ? DRM_NPU_GEM_WRITE_COMBINE : 0;
+		args->size = obj->size;
+		args->mmap_offset = drm_vma_node_offset_addr(&obj->vma_node);
+	}
+	drm_gem_object_put(obj);
+	return ret;
+}

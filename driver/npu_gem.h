@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef __NPU_GEM_H__
+#define __NPU_GEM_H__
+
+#include <drm/drm_gem_shmem_helper.h>
+
+struct drm_gem_object *npu_gem_create_object(struct drm_device *drm, size_t size);
+int npu_gem_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int npu_gem_info_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+
+#endif /* __NPU_GEM_H__ */

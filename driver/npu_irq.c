@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Interrupts, and the rings behind them. Authority: Documentation/hardware/registers.rst and
+ * queues.rst.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/interrupt.h>
+#include <linux/sched.h>
+
+#include "npu_context.h"
+
+/* Entries in a row before others get the processor. */
+#define NPU_DRAIN_BATCH		64
+
+/* The entry at the consumer's index, if the device has written it. */
+static const void *npu_ring_next(struct npu_host_ring *ring, unsigned int log2, size_t bytes)
+{
+	const void *entry = ring->entries + (ring->consumer & (BIT(log2) - 1)) * bytes;
+	u32 phase = !((ring->consumer >> log2) & 1);
+
+	if ((le32_to_cpu(READ_ONCE(*(const __le32 *)entry)) & 1) != phase)
+		return NULL;
+	/* The header is the last the device writes of an entry. */
+	dma_rmb();
+	ring->consumer++;
+	return entry;
+}
+
+static void npu_event(struct npu_device *ndev, const struct npu_event *event)
+{
+	u32 header = le32_to_cpu(event->header);
+	struct npu_context *ctx;
+
+	switch ((header >> 8) & 0xff) {
+	case NPU_EVENT_WATCH:
+		ctx = npu_context_get_by_index(ndev, header >> 16);
+		if (!ctx)
+			return;
+		npu_semaphore_fired(ctx, le32_to_cpu(event->sem));
+		npu_context_put(ctx);
+		break;
+	case NPU_EVENT_QUEUE_ERROR:
+		npu_queue_stopped(ndev, header >> 16, le32_to_cpu(event->sem),
+				  le64_to_cpu(event->value));
+		break;
+	default:
+		break;
+	}
+}
+
+static void npu_drain_events(struct npu_device *ndev)
+{
+	u32 before = ndev->events.consumer;
+	const struct npu_event *event;
+
+	lockdep_assert_held(&ndev->drain_lock);
+	while ((event = npu_ring_next(&ndev->events, NPU_EVENTS_LOG2, sizeof(*event)))) {
+		npu_event(ndev, event);
+		if ((ndev->events.consumer - before) % NPU_DRAIN_BATCH == 0)
+			cond_resched();
+	}
+	if (ndev->events.consumer != before)
+		npu_write(ndev, NPU_REG_EVENT_CONSUMER, ndev->events.consumer);
+}
+
+static void npu_drain_faults(struct npu_device *ndev)
+{
+	u32 before = ndev->faults.consumer;
+	const struct npu_fault *fault;
+	struct npu_context *ctx;
+
+	lockdep_assert_held(&ndev->drain_lock);
+	while ((fault = npu_ring_next(&ndev->faults, NPU_FAULTS_LOG2, sizeof(*fault)))) {
+		ctx = npu_context_get_by_index(ndev, (le32_to_cpu(fault->header) >> 16) & 0xff);
+		if (ctx) {
+			npu_context_fault(ctx, fault);
+			npu_context_put(ctx);
+		}
+		if ((ndev->faults.consumer - before) % NPU_DRAIN_BATCH == 0)
+			cond_resched();
+	}
+	if (ndev->faults.consumer != before)
+		npu_write(ndev, NPU_REG_FAULT_CONSUMER, ndev->faults.consumer);
+}
+
+/**
+ * npu_irq_drain() - take what the device has written into its rings until now
+ * @ndev: the caller is inside npu_device_enter()
+ *
+ * For those who know that something is there which an interrupt has yet to tell.
+ */
+void npu_irq_drain(struct npu_device *ndev)
+{
+	mutex_lock(&ndev->drain_lock);
+	npu_drain_faults(ndev);
+	npu_drain_events(ndev);
+	mutex_unlock(&ndev->drain_lock);
+}
+
+static void npu_irq_handle(struct npu_device *ndev, u32 causes)
+{
+	/* Cleared first: what comes from here on raises it again. */
+	npu_write(ndev, NPU_REG_IRQ_STATUS, causes);
+	if (causes & (NPU_IRQ_EVENT | NPU_IRQ_FAULT))
+		npu_irq_drain(ndev);
+	/* Of a core that died, the last message says why. */
+	if (causes & (NPU_IRQ_MAILBOX | NPU_IRQ_FATAL))
+		npu_mailbox_irq(ndev);
+	if (causes & NPU_IRQ_FATAL)
+		npu_device_die(ndev, "the control core died");
+}
+
+/**
+ * npu_irq_thread() - the thread of an interrupt
+ * @irq: its number
+ * @data: struct npu_vector
+ *
+ * Return: IRQ_HANDLED; IRQ_NONE when the device is gone.
+ */
+irqreturn_t npu_irq_thread(int irq, void *data)
+{
+	struct npu_vector *vector = data;
+	struct npu_device *ndev = vector->ndev;
+	u32 causes = vector->causes;
+
+	if (npu_device_is_dead(ndev))
+		return IRQ_HANDLED;
+	if (!is_power_of_2(causes)) {
+		u32 status = npu_read(ndev, NPU_REG_IRQ_STATUS);
+
+		if (status == ~0u)
+			return IRQ_NONE;
+		causes &= status;
+	}
+	npu_irq_handle(ndev, causes);
+	return IRQ_HANDLED;
+}
+
+static int npu_ring_alloc(struct npu_device *ndev, struct npu_host_ring *ring, size_t bytes)
+{
+	ring->entries = dmam_alloc_coherent(ndev->drm.dev, bytes, &ring->dma, GFP_KERNEL);
+	return ring->entries ? 0 : -ENOMEM;
+}
+
+/**
+ * npu_irq_init() - memory for what interrupts tell
+ * @ndev: before its interrupts are requested
+ *
+ * Return: 0, -ENOMEM.
+ */
+int npu_irq_init(struct npu_device *ndev)
+{
+	return npu_ring_alloc(ndev, &ndev->events, sizeof(struct npu_event) << NPU_EVENTS_LOG2) ?:
+	       npu_ring_alloc(ndev, &ndev->faults, sizeof(struct npu_fault) << NPU_FAULTS_LOG2);
+}
+
+/**
+ * npu_irq_enable() - let the device interrupt
+ * @ndev: interrupts are requested
+ */
+void npu_irq_enable(struct npu_device *ndev)
+{
+	npu_write64(ndev, NPU_REG_EVENT_BASE_LO, ndev->events.dma);
+	npu_write(ndev, NPU_REG_EVENT_LOG2, NPU_EVENTS_LOG2);
+	npu_write64(ndev, NPU_REG_FAULT_BASE_LO, ndev->faults.dma);
+	npu_write(ndev, NPU_REG_FAULT_LOG2, NPU_FAULTS_LOG2);
+	npu_write(ndev, NPU_REG_IRQ_ENABLE, BIT(NPU_IRQ_COUNT) - 1);
+}

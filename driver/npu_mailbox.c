@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Messages to and from the firmware. Authority: Documentation/hardware/firmware.rst. */
+#include <linux/jiffies.h>
+
+#include "npu_context.h"
+
+#define NPU_MESSAGE_WORDS	(sizeof(struct npu_message) / sizeof(__le32))
+
+/* A reply takes microseconds, or what a running task's end takes. */
+#define NPU_REPLY_TIMEOUT	(10 * HZ)
+
+static void npu_mailbox_write(struct npu_device *ndev, const struct npu_message *message)
+{
+	const __le32 *words = (const __le32 *)message;
+	u32 i;
+
+	for (i = 0; i < NPU_MESSAGE_WORDS; i++)
+		npu_write(ndev, NPU_REG_MAILBOX_TO_FW + i * 4, le32_to_cpu(words[i]));
+	npu_write(ndev, NPU_REG_MAILBOX_TO_FW_SEND, 1);
+}
+
+static void npu_mailbox_read(struct npu_device *ndev, struct npu_message *message)
+{
+	__le32 *words = (__le32 *)message;
+	u32 i;
+
+	for (i = 0; i < NPU_MESSAGE_WORDS; i++)
+		words[i] = cpu_to_le32(npu_read(ndev, NPU_REG_MAILBOX_TO_HOST + i * 4));
+}
+
+static int npu_mailbox_status(u32 status)
+{
+	switch (status) {
+	case NPU_ERROR_NONE:
+		return 0;
+	case NPU_ERROR_BAD_ARGUMENT:
+		return -EINVAL;
+	case NPU_ERROR_VERSION:
+		return -EPROTO;
+	default:
+		return -EIO;
+	}
+}
+
+/* Waits for the answer to @message, and puts it there. */
+static int npu_mailbox_wait(struct npu_device *ndev, struct npu_message *message)
+{
+	unsigned long left;
+	int ret = 0;
+
+	left = wait_for_completion_timeout(&ndev->mailbox_reply, NPU_REPLY_TIMEOUT);
+	if (npu_device_is_dead(ndev))
+		return -ENODEV;
+	if (!left) {
+		npu_device_die(ndev, "the firmware does not answer");
+		return -ENODEV;
+	}
+	spin_lock(&ndev->reply_lock);
+	if (ndev->reply.kind != message->kind)
+		ret = -EIO;
+	*message = ndev->reply;
+	spin_unlock(&ndev->reply_lock);
+	return ret ?: npu_mailbox_status(le32_to_cpu(message->status));
+}
+
+/**
+ * npu_mailbox_send() - send a message and wait for the answer
+ * @ndev: the caller is inside npu_device_enter(), or probing
+ * @message: kind and arguments; replaced by the answer
+ *
+ * Return: 0; -EINVAL (the firmware refuses an argument), -EPROTO (the version), -EIO (the message, or
+ * it answers nonsense), -ENODEV (the device is dead).
+ */
+int npu_mailbox_send(struct npu_device *ndev, struct npu_message *message)
+{
+	int ret;
+
+	mutex_lock(&ndev->mailbox_lock);
+	/* 0 is the firmware's own. */
+	if (!++ndev->last_sequence)
+		ndev->last_sequence = 1;
+	message->sequence = cpu_to_le16(ndev->last_sequence);
+	spin_lock(&ndev->reply_lock);
+	ndev->sequence = ndev->last_sequence;
+	reinit_completion(&ndev->mailbox_reply);
+	spin_unlock(&ndev->reply_lock);
+	/* Whoever declares the device dead does so before it completes everybody. */
+	smp_mb();
+	ret = npu_device_is_dead(ndev) ? -ENODEV : 0;
+	if (!ret) {
+		npu_mailbox_write(ndev, message);
+		ret = npu_mailbox_wait(ndev, message);
+	}
+	spin_lock(&ndev->reply_lock);
+	ndev->sequence = 0;
+	spin_unlock(&ndev->reply_lock);
+	mutex_unlock(&ndev->mailbox_lock);
+	return ret;
+}
+
+/**
+ * npu_mailbox_cancel() - no answer will come any more
+ * @ndev: dead
+ */
+void npu_mailbox_cancel(struct npu_device *ndev)
+{
+	spin_lock(&ndev->reply_lock);
+	complete_all(&ndev->mailbox_reply);
+	spin_unlock(&ndev->reply_lock);
+}
+
+/**
+ * npu_mailbox_hello() - agree with the firmware on a version
+ * @ndev: booted, interrupts are on
+ *
+ * Return: 0 or a negative errno.
+ */
+int npu_mailbox_hello(struct npu_device *ndev)
+{
+	struct npu_message message = { .kind = cpu_to_le16(NPU_MESSAGE_HELLO) };
+	int ret;
+
+	message.argument[0] = cpu_to_le32(NPU_MAILBOX_ABI_MAJOR << 16 | NPU_MAILBOX_ABI_MINOR);
+	ret = npu_mailbox_send(ndev, &message);
+	if (ret == -EPROTO)
+		return dev_err_probe(ndev->drm.dev, ret,
+				     "the firmware serves mailbox versions %u to %u, the driver speaks %u\n",
+				     le32_to_cpu(message.argument[1]),
+				     le32_to_cpu(message.argument[0]) >> 16, NPU_MAILBOX_ABI_MAJOR);
+	if (ret)
+		return dev_err_probe(ndev->drm.dev, ret, "the firmware does not answer a greeting\n");
+	ndev->firmware_abi = le32_to_cpu(message.argument[0]);
+	return 0;
+}
+
+static void npu_mailbox_event(struct npu_device *ndev, const struct npu_message *message)
+{
+	switch (le16_to_cpu(message->kind)) {
+	case NPU_MESSAGE_ERROR_EVENT:
+		npu_queue_stopped(ndev, le32_to_cpu(message->argument[1]),
+				  le32_to_cpu(message->argument[0]),
+				  le32_to_cpu(message->argument[2]));
+		break;
+	case NPU_MESSAGE_PANIC:
+		drm_err(&ndev->drm, "firmware panic %u: mcause %#x, mepc %#x, mtval %#x\n",
+			le32_to_cpu(message->argument[0]), le32_to_cpu(message->argument[1]),
+			le32_to_cpu(message->argument[2]), le32_to_cpu(message->argument[3]));
+		npu_device_die(ndev, "the firmware died");
+		break;
+	default:
+		/* A newer firmware may tell more than this driver knows. */
+		drm_dbg(&ndev->drm, "message of unknown kind %u\n", le16_to_cpu(message->kind));
+		break;
+	}
+}
+
+/**
+ * npu_mailbox_irq() - take what the firmware wrote
+ * @ndev: the device; interrupt thread only
+ */
+void npu_mailbox_irq(struct npu_device *ndev)
+{
+	struct npu_message message;
+
+	mutex_lock(&ndev->take_lock);
+	/* A device that is gone answers all ones, for ever. */
+	while (!npu_device_is_dead(ndev) && npu_read(ndev, NPU_REG_MAILBOX_TO_HOST_SEND) == 1) {
+		npu_mailbox_read(ndev, &message);
+		npu_write(ndev, NPU_REG_MAILBOX_TO_HOST_SEND, 0);
+		if (!message.sequence) {
+			npu_mailbox_event(ndev, &message);
+			continue;
+		}
+		spin_lock(&ndev->reply_lock);
+		if (le16_to_cpu(message.sequence) == ndev->sequence) {
+			ndev->sequence = 0;
+			ndev->reply = message;
+			complete(&ndev->mailbox_reply);
+		}
+		spin_unlock(&ndev->reply_lock);
+	}
+	mutex_unlock(&ndev->take_lock);
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The NPU as a PCI function. */
+#include <linux/interrupt.h>
+#include <linux/module.h>
+#include <linux/pci.h>
+
+#include "npu_device.h"
+
+/* Until identifiers are assigned: those the device's manual names. */
+#define NPU_PCI_VENDOR		0x1234
+#define NPU_PCI_DEVICE		0x4e50
+
+#define NPU_BAR_REGISTERS	0
+#define NPU_BAR_DOORBELLS	2
+#define NPU_REGISTERS_BYTES	0x10000
+
+static int npu_pci_map(struct npu_device *ndev, struct pci_dev *pdev)
+{
+	u32 id;
+
+	if (pci_resource_len(pdev, NPU_BAR_REGISTERS) < NPU_REGISTERS_BYTES)
+		return dev_err_probe(&pdev->dev, -ENODEV, "BAR0 is too small for the registers\n");
+	ndev->regs = pcim_iomap_region(pdev, NPU_BAR_REGISTERS, "npu");
+	if (IS_ERR(ndev->regs))
+		return dev_err_probe(&pdev->dev, PTR_ERR(ndev->regs), "BAR0 cannot be mapped\n");
+	id = npu_read(ndev, NPU_REG_ID);
+	if (id != NPU_ID_VALUE)
+		return dev_err_probe(&pdev->dev, -ENODEV,
+				     "the register block says %#x, which is no NPU\n", id);
+	if (pci_resource_len(pdev, NPU_BAR_DOORBELLS) <
+	    (u64)npu_read(ndev, NPU_REG_QUEUES) * NPU_DOORBELL_STRIDE)
+		return dev_err_probe(&pdev->dev, -ENODEV, "BAR2 is too small for the doorbells\n");
+	/* Only mapped into processes, so a claim is all the driver needs itself. */
+	if (!devm_request_mem_region(&pdev->dev, pci_resource_start(pdev, NPU_BAR_DOORBELLS),
+				     pci_resource_len(pdev, NPU_BAR_DOORBELLS), "npu"))
+		return dev_err_probe(&pdev->dev, -EBUSY, "BAR2 is in use\n");
+	ndev->doorbells = pci_resource_start(pdev, NPU_BAR_DOORBELLS);
+	return 0;
+}
+
+static void npu_pci_free_vectors(void *data)
+{
+	pci_free_irq_vectors(data);
+}
+
+/* A vector for each cause, so that nobody has to read which it was; else one for all. */
+static int npu_pci_irqs(struct npu_device *ndev, struct pci_dev *pdev)
+{
+	int count, ret, i;
+
+	count = pci_alloc_irq_vectors(pdev, NPU_IRQ_COUNT, NPU_IRQ_COUNT,
+				      PCI_IRQ_MSIX | PCI_IRQ_MSI);
+	if (count < 0)
+		count = pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_MSIX | PCI_IRQ_MSI);
+	if (count < 0)
+		return dev_err_probe(&pdev->dev, count, "no interrupt (MSI-X or MSI) to be had\n");
+	ret = devm_add_action_or_reset(&pdev->dev, npu_pci_free_vectors, pdev);
+	if (ret)
+		return ret;
+	for (i = 0; i < count; i++) {
+		ndev->vectors[i].ndev = ndev;
+		ndev->vectors[i].causes = count == 1 ? GENMASK(NPU_IRQ_COUNT - 1, 0) : BIT(i);
+		ret = devm_request_threaded_irq(&pdev->dev, pci_irq_vector(pdev, i), NULL,
+						npu_irq_thread, IRQF_ONESHOT, "npu",
+						&ndev->vectors[i]);
+		if (ret)
+			return dev_err_probe(&pdev->dev, ret, "interrupt %d cannot be used\n", i);
+	}
+	return 0;
+}
+
+static int npu_pci_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct npu_device *ndev;
+	int ret;
+
+	ndev = npu_device_alloc(&pdev->dev);
+	if (IS_ERR(ndev))
+		return PTR_ERR(ndev);
+	pci_set_drvdata(pdev, ndev);
+	ret = pcim_enable_device(pdev);
+	if (ret)
+		return dev_err_probe(&pdev->dev, ret, "the function cannot be enabled\n");
+	ret = npu_pci_map(ndev, pdev);
+	if (ret)
+		return ret;
+	/* Whatever ran before must not do DMA once it is allowed to. */
+	npu_write(ndev, NPU_REG_BOOT_CONTROL, NPU_BOOT_RESET);
+	ret = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(56));
+	if (ret)
+		return dev_err_probe(&pdev->dev, ret, "no DMA to 56-bit addresses\n");
+	dma_set_max_seg_size(&pdev->dev, UINT_MAX);
+	pci_set_master(pdev);
+	ret = npu_irq_init(ndev);
+	if (!ret)
+		ret = npu_pci_irqs(ndev, pdev);
+	if (!ret)
+		ret = npu_device_init(ndev);
+	if (ret)
+		npu_device_stop(ndev);
+	return ret;
+}
+
+static void npu_pci_remove(struct pci_dev *pdev)
+{
+	npu_device_remove(pci_get_drvdata(pdev));
+}
+
+/* The next kernel must not find a device that writes to its memory. */
+static void npu_pci_shutdown(struct pci_dev *pdev)
+{
+	npu_device_die(pci_get_drvdata(pdev), "the system shuts down");
+}
+
+static const struct pci_device_id npu_pci_ids[] = {
+	{ PCI_DEVICE(NPU_PCI_VENDOR, NPU_PCI_DEVICE) },
+	{ }
+};
+MODULE_DEVICE_TABLE(pci, npu_pci_ids);
+
+static struct pci_driver npu_pci_driver = {
+	.name = "npu",
+	.id_table = npu_pci_ids,
+	.probe = npu_pci_probe,
+	.remove = npu_pci_remove,
+	.shutdown = npu_pci_shutdown,
+};
+
+int npu_pci_register(void)
+{
+	return pci_register_driver(&npu_pci_driver);
+}
+
+void npu_pci_unregister(void)
+{
+	pci_unregister_driver(&npu_pci_driver);
+}

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* User queues. */
+#include <linux/capability.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+
+#include "npu_context.h"
+
+#define NPU_PRIORITY_MAX	15
+#define NPU_PRIORITY_FREE	7	/* up to here for everybody */
+#define NPU_RING_ALIGN		64
+
+static void npu_queue_free(struct kref *ref)
+{
+	struct npu_queue *queue = container_of(ref, struct npu_queue, ref);
+
+	if (queue->dummy)
+		__free_page(queue->dummy);
+	kfree(queue);
+}
+
+/**
+ * npu_queue_put() - end using a queue
+ * @queue: the queue
+ */
+void npu_queue_put(struct npu_queue *queue)
+{
+	kref_put(&queue->ref, npu_queue_free);
+}
+
+static struct npu_queue *npu_queue_new(struct npu_context *ctx)
+{
+	struct npu_queue *queue;
+
+	queue = kzalloc(sizeof(*queue), GFP_KERNEL_ACCOUNT);
+	if (!queue)
+		return NULL;
+	kref_init(&queue->ref);
+	queue->ctx = ctx;
+	queue->dummy = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!queue->dummy) {
+		npu_queue_put(queue);
+		return NULL;
+	}
+	return queue;
+}
+
+static int npu_queue_take_index(struct npu_device *ndev, struct npu_queue *queue)
+{
+	u32 i;
+
+	lockdep_assert_held(&ndev->hw_lock);
+	spin_lock(&ndev->contexts_lock);
+	for (i = 0; i < ndev->caps.queues && ndev->queues[i]; i++)
+		;
+	if (i < ndev->caps.queues) {
+		queue->index = i;
+		ndev->queues[i] = queue;
+	}
+	spin_unlock(&ndev->contexts_lock);
+	return i < ndev->caps.queues ? 0 : -ENOSPC;
+}
+
+static void npu_queue_give_index(struct npu_device *ndev, struct npu_queue *queue)
+{
+	lockdep_assert_held(&ndev->hw_lock);
+	spin_lock(&ndev->contexts_lock);
+	ndev->queues[queue->index] = NULL;
+	spin_unlock(&ndev->contexts_lock);
+}
+
+static int npu_queue_announce(struct npu_context *ctx, struct npu_queue *queue,
+			      const struct drm_npu_queue_create *args)
+{
+	struct npu_message message = { .kind = cpu_to_le16(NPU_MESSAGE_QUEUE_CREATE) };
+
+	message.argument[0] = cpu_to_le32(queue->index);
+	message.argument[1] = cpu_to_le32(ctx->index);
+	message.argument[2] = cpu_to_le32(lower_32_bits(args->ring));
+	message.argument[3] = cpu_to_le32(upper_32_bits(args->ring));
+	message.argument[4] = cpu_to_le32(args->ring_log2);
+	message.argument[5] = cpu_to_le32(args->priority);
+	return npu_mailbox_send(ctx->ndev, &message);
+}
+
+static int npu_queue_check(struct npu_context *ctx, const struct drm_npu_queue_create *args)
+{
+	u64 bytes;
+
+	if (args->flags || args->pad || args->pad2 || args->priority > NPU_PRIORITY_MAX)
+		return -EINVAL;
+	if (args->ring_log2 < NPU_RING_LOG2_MIN || args->ring_log2 > NPU_RING_LOG2_MAX)
+		return -EINVAL;
+	bytes = NPU_RING_PACKETS_OFFSET + ((u64)NPU_PACKET_BYTES << args->ring_log2);
+	if (!IS_ALIGNED(args->ring, NPU_RING_ALIGN) || args->ring >= NPU_VA_END ||
+	    bytes > NPU_VA_END - args->ring)
+		return -EINVAL;
+	if (args->priority > NPU_PRIORITY_FREE && !can_nice(current, -1))
+		return -EACCES;
+	return npu_bind_covers(&ctx->vm, args->ring, bytes) ? 0 : -EINVAL;
+}
+
+/* Into the device and into the context's table. */
+static int npu_queue_add(struct npu_context *ctx, struct npu_queue *queue,
+			 const struct drm_npu_queue_create *args)
+{
+	struct npu_device *ndev = ctx->ndev;
+	int ret;
+
+	mutex_lock(&ndev->hw_lock);
+	ret = ctx->gone ? -EIO : npu_queue_take_index(ndev, queue);
+	if (ret)
+		goto unlock;
+	ret = xa_alloc(&ctx->queues, &queue->id, queue, xa_limit_31b, GFP_KERNEL_ACCOUNT);
+	if (ret)
+		goto index;
+	ret = npu_queue_announce(ctx, queue, args);
+	if (ret)
+		goto erase;
+	mutex_unlock(&ndev->hw_lock);
+	return 0;
+erase:
+	xa_erase(&ctx->queues, queue->id);
+index:
+	npu_queue_give_index(ndev, queue);
+unlock:
+	mutex_unlock(&ndev->hw_lock);
+	return ret;
+}
+
+/**
+ * npu_queue_create_ioctl() - DRM_IOCTL_NPU_QUEUE_CREATE
+ * @drm: the device
+ * @data: struct drm_npu_queue_create
+ * @file: the file
+ *
+ * Return: see the structure.
+ */
+int npu_queue_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct npu_device *ndev = to_npu_device(drm);
+	struct drm_npu_queue_create *args = data;
+	struct npu_context *ctx;
+	struct npu_queue *queue;
+	int ret, idx;
+
+	ctx = npu_context_get(file->driver_priv, args->ctx);
+	if (!ctx)
+		return -ENOENT;
+	ret = npu_queue_check(ctx, args);
+	if (ret)
+		goto put;
+	ret = npu_device_enter(ndev, &idx);
+	if (ret)
+		goto put;
+	queue = npu_queue_new(ctx);
+	if (!queue) {
+		ret = -ENOMEM;
+		goto exit;
+	}
+	ret = npu_queue_add(ctx, queue, args);
+	if (ret) {
+		npu_queue_put(queue);
+		goto exit;
+	}
+	args->queue = queue->id;
+	args->doorbell_offset = (u64)NPU_MMAP_DOORBELL << NPU_MMAP_KIND_SHIFT |
+				(u64)queue->index << NPU_MMAP_NUMBER_SHIFT;
+	args->doorbell_bytes = PAGE_SIZE;
+exit:
+	drm_dev_exit(idx);
+put:
+	npu_context_put(ctx);
+	return ret;
+}
+
+/* Nobody finds or rings it any more; the device may still have it. */
+static void npu_queue_hide(struct npu_context *ctx, struct npu_queue *queue)
+{
+	npu_semaphore_queue_gone(ctx, queue);
+	npu_doorbell_revoke(ctx->ndev, queue);
+	xa_erase(&ctx->queues, queue->id);
+}
+
+/**
+ * npu_queue_destroy_ioctl() - DRM_IOCTL_NPU_QUEUE_DESTROY
+ * @drm: the device
+ * @data: struct drm_npu_queue_destroy
+ * @file: the file
+ *
+ * Return: see the structure.
+ */
+int npu_queue_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct npu_message message = { .kind = cpu_to_le16(NPU_MESSAGE_QUEUE_DESTROY) };
+	struct npu_device *ndev = to_npu_device(drm);
+	struct drm_npu_queue_destroy *args = data;
+	struct npu_context *ctx;
+	struct npu_queue *queue;
+	int ret, idx;
+
+	ctx = npu_context_get(file->driver_priv, args->ctx);
+	if (!ctx)
+		return -ENOENT;
+	ret = npu_device_enter(ndev, &idx);
+	if (ret)
+		goto put;
+	mutex_lock(&ndev->hw_lock);
+	queue = xa_load(&ctx->queues, args->queue);
+	if (!queue) {
+		ret = -ENOENT;
+		goto unlock;
+	}
+	npu_queue_hide(ctx, queue);
+	message.argument[0] = cpu_to_le32(queue->index);
+	ret = npu_mailbox_send(ndev, &message);
+	if (ret) {
+		npu_device_die(ndev, "the firmware does not end a queue");
+		ret = -ENODEV;
+	} else {
+		/* That it stopped must not be taken for a later one's of this number. */
+		npu_irq_drain(ndev);
+	}
+	npu_queue_give_index(ndev, queue);
+	npu_queue_put(queue);
+unlock:
+	mutex_unlock(&ndev->hw_lock);
+	drm_dev_exit(idx);
+put:
+	npu_context_put(ctx);
+	return ret;
+}
+
+/**
+ * npu_queue_drop_all() - the queues of a context that ends
+ * @ctx: the context; the device is told by the caller, in one message for all
+ */
+void npu_queue_drop_all(struct npu_context *ctx)
+{
+	struct npu_queue *queue;
+	unsigned long id;
+
+	lockdep_assert_held(&ctx->ndev->hw_lock);
+	xa_for_each(&ctx->queues, id, queue) {
+		npu_queue_hide(ctx, queue);
+		npu_queue_give_index(ctx->ndev, queue);
+		npu_queue_put(queue);
+	}
+}
+
+/**
+ * npu_queue_stopped() - the device has stopped a queue for an error
+ * @ndev: the device
+ * @context: hardware number of its context
+ * @index: hardware number of the queue
+ * @error: enum npu_error
+ *
+ * The event ring and the firmware both tell it, in either order.
+ */
+void npu_queue_stopped(struct npu_device *ndev, u32 context, u32 index, u32 error)
+{
+	struct npu_queue *queue = NULL;
+	struct npu_context *ctx;
+
+	ctx = npu_context_get_by_index(ndev, context);
+	if (!ctx)
+		return;
+	spin_lock(&ndev->contexts_lock);
+	if (index < NPU_QUEUES_MAX && ndev->queues[index] && ndev->queues[index]->ctx == ctx) {
+		queue = ndev->queues[index];
+		kref_get(&queue->ref);
+	}
+	spin_unlock(&ndev->contexts_lock);
+	if (queue) {
+		npu_semaphore_queue_stopped(ctx, queue, error);
+		npu_queue_put(queue);
+	}
+	npu_context_put(ctx);
+}
