@@ -81,3 +81,11 @@ int file_write(const char *path, const void *data, size_t size, char *error, siz
 		unlink(path);
 	return -1;
 }
+
+int file_finish_stdout(const char *program)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	fprintf(stderr, "%s: the output could not be written whole: %s\n", program, strerror(errno));
+	return -1;
+}

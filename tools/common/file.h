@@ -18,4 +18,10 @@ void *file_read(const char *path, size_t limit, size_t *size, char *error, size_
  */
 int file_write(const char *path, const void *data, size_t size, char *error, size_t error_size);
 
+/*
+ * file_finish_stdout - write out what is buffered for stdout; a full disk must not look like success.
+ * Returns 0, or -1 after a message of @program on stderr.
+ */
+int file_finish_stdout(const char *program);
+
 #endif

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "file.h"
 #include "npurt.h"
 
 #define SCHEMA 1
@@ -202,17 +203,22 @@ static int with_device(const struct arguments *arguments)
 	return status;
 }
 
+static int run(const struct arguments *arguments)
+{
+	if (!strcmp(arguments->command, "list"))
+		return list(arguments);
+	if (!strcmp(arguments->command, "info") || !strcmp(arguments->command, "log"))
+		return with_device(arguments);
+	fprintf(stderr, "npu-ctl: '%s' is no command; list, info and log are\n", arguments->command);
+	return 2;
+}
+
 int main(int argc, char **argv)
 {
 	struct arguments arguments = { 0 };
 	int status = parse(argc, argv, &arguments);
 
-	if (status >= 0)
-		return status;
-	if (!strcmp(arguments.command, "list"))
-		return list(&arguments);
-	if (!strcmp(arguments.command, "info") || !strcmp(arguments.command, "log"))
-		return with_device(&arguments);
-	fprintf(stderr, "npu-ctl: '%s' is no command; list, info and log are\n", arguments.command);
-	return 2;
+	if (status < 0)
+		status = run(&arguments);
+	return file_finish_stdout("npu-ctl") ? 1 : status;
 }

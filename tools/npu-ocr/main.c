@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "ctc.h"
+#include "file.h"
 #include "network.h"
 
 #define PATH_BYTES 4096
@@ -256,5 +257,5 @@ int main(int argc, char **argv)
 	npurt_close(ocr.open_device);
 	alphabet_free(&ocr.alphabet);
 	image_free(&ocr.image);
-	return status;
+	return file_finish_stdout("npu-ocr") ? 1 : status;
 }

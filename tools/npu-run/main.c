@@ -2,6 +2,7 @@
 /* npu-run: runs a compiled model on a device. */
 #include <stdio.h>
 
+#include "file.h"
 #include "npy.h"
 #include "report.h"
 
@@ -72,5 +73,5 @@ int main(int argc, char **argv)
 		status = run(&session, &options, &measurement);
 	measure_free(&measurement);
 	session_close(&session);
-	return status;
+	return file_finish_stdout("npu-run") ? 1 : status;
 }
