@@ -43,6 +43,7 @@ struct npu_model {
 	struct npu_model_host_ops ops;
 	void *host;
 	uint64_t now;
+	const uint32_t *yield;		/* not 0: npu_model_run() returns after the event at hand */
 	struct npu_event_queue events;
 	struct npu_bandwidth bandwidth;
 	struct npu_counters counters;

@@ -169,6 +169,9 @@ bool npu_model_run(struct npu_model *model, uint64_t max_cycles)
 		npu_event_pop(&model->events);
 		model->now = event->time;
 		event->handle(model, event);
+		/* One operation may take this program long: whoever waits need not wait for two. */
+		if (model->yield && __atomic_load_n(model->yield, __ATOMIC_RELAXED))
+			return idle(model);
 	}
 	return true;
 }

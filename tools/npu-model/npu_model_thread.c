@@ -43,7 +43,7 @@ struct npu_model_thread {
 	pthread_mutex_t lock;		/* the model */
 	uint64_t spin_ns;
 	_Atomic uint64_t rung;		/* queues whose ring doorbell was stored to */
-	_Atomic uint32_t waiters;	/* callers that want the lock */
+	uint32_t waiters;		/* callers that want the lock; accessed atomically */
 	_Atomic bool work;		/* something was changed under the lock */
 	_Atomic bool stop;
 	_Atomic uint32_t asleep;	/* futex: 1 while the thread sleeps */
@@ -74,10 +74,15 @@ static void wake(struct npu_model_thread *thread)
 	syscall(SYS_futex, &thread->asleep, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
+static uint32_t waiters(const struct npu_model_thread *thread)
+{
+	return __atomic_load_n(&thread->waiters, __ATOMIC_SEQ_CST);
+}
+
 static bool wanted(struct npu_model_thread *thread)
 {
-	return atomic_load(&thread->rung) || atomic_load(&thread->waiters) ||
-	       atomic_load(&thread->work) || atomic_load(&thread->stop);
+	return atomic_load(&thread->rung) || waiters(thread) || atomic_load(&thread->work) ||
+	       atomic_load(&thread->stop);
 }
 
 /* Returns when wanted, or when the clock has reached @deadline. */
@@ -167,10 +172,10 @@ static void take_doorbells(struct npu_model_thread *thread)
 /* Let those in who wait; a mutex alone would be taken again before they wake up. */
 static void make_room(struct npu_model_thread *thread)
 {
-	if (!atomic_load(&thread->waiters))
+	if (!waiters(thread))
 		return;
 	pthread_mutex_unlock(&thread->lock);
-	while (atomic_load(&thread->waiters))
+	while (waiters(thread))
 		sched_yield();
 	pthread_mutex_lock(&thread->lock);
 }
@@ -199,10 +204,10 @@ static void *run(void *opaque)
 
 static void enter(struct npu_model_thread *thread)
 {
-	atomic_fetch_add(&thread->waiters, 1);
+	__atomic_fetch_add(&thread->waiters, 1, __ATOMIC_SEQ_CST);
 	wake(thread);
 	pthread_mutex_lock(&thread->lock);
-	atomic_fetch_sub(&thread->waiters, 1);
+	__atomic_fetch_sub(&thread->waiters, 1, __ATOMIC_SEQ_CST);
 }
 
 /* @changed: there may be something for the device to do now. */
@@ -296,6 +301,7 @@ struct npu_model_thread *npu_model_thread_create(const char *config,
 		free(thread);
 		return NULL;
 	}
+	thread->model->yield = &thread->waiters;
 	if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
 		thread->spin_ns = spin_us * 1000ull;
 	pthread_mutex_init(&thread->lock, NULL);

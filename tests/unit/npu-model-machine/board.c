@@ -351,7 +351,7 @@ void board_simple(struct board *board)
 	board_add_queue(board, 0, 0, 0x1000, 4);
 	board_attach(board, 0, 0);
 	board_grant(board, 0, (1u << config->clusters) - 1, 0, config->global_bytes);
-	board_run(board, 10000);
+	board_run(board, 1000000);
 }
 
 const struct npu_record *board_execute(struct board *board, const struct program *program,

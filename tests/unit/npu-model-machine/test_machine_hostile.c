@@ -61,7 +61,8 @@ static void test_programs(void **state)
 		if (noise_chance(20))
 			arguments[noise_below(4)] = (uint64_t)noise() << noise_below(33);
 		memset(record, 0, sizeof(*record));
-		exec = exec_packet(&program, i, 0x2000, noise_chance(10) ? noise_below(33) : 32, 0x3000);
+		exec = exec_packet(&program, i, 0x2000, noise_chance(10) ? noise_below(33) : 32,
+				   0x3000);
 		exec.budget = 1 + noise_below(16);
 		if (noise_chance(4))
 			exec.header |= NPU_EXEC_PROFILE << NPU_PACKET_FLAGS_SHIFT;
@@ -189,7 +190,8 @@ static void play_firmware(struct board *board, unsigned int slot)
 		npu_model_core_write(board->model, block + NPU_SLOT_CONTROL,
 				     NPU_SLOT_REJECT | noise_below(64));
 	} else if (noise_chance(3)) {
-		board_grant(board, slot, noise_below(20), noise_below(100) * 64, noise_below(0x8000) * 64);
+		board_grant(board, slot, noise_below(20), noise_below(100) * 64,
+			    noise_below(0x8000) * 64);
 	}
 }
 
@@ -219,7 +221,8 @@ static void test_packets(void **state)
 		repair_packet(packet);
 		if (board_slot(board, slot, NPU_SLOT_STATE) != NPU_SLOT_STATE_FREE)
 			board_push(board, slot, packet);
-		npu_model_doorbell(board->model, noise_below(70), noise_chance(4) ? noise_below(16) : 0, noise(), 8);
+		npu_model_doorbell(board->model, noise_below(70),
+				   noise_chance(4) ? noise_below(16) : 0, noise(), 8);
 		board_ring_doorbell(board, slot);
 		npu_model_doorbell(board->model, slot, NPU_DOORBELL_SIGNAL,
 				   (uint64_t)noise_below(8) << 48 | noise_below(3), 8);
