@@ -69,8 +69,10 @@ static void random_descriptor(unsigned int reg, void *to)
 		noise_bytes(to, NPU_TD_BYTES);
 		return;
 	}
-	td = dense(space, space ? 0 : noise_below(4), noise_below(noise_chance(20) ? 1u << 30 : 0x8000) & ~3u,
-		   noise_chance(10) ? noise_below(NPU_DTYPE_COUNT) : style_dtype, d[0], d[1], d[2], d[3]);
+	td = dense(space, space ? 0 : noise_below(4),
+		   noise_below(noise_chance(20) ? 1u << 30 : 0x8000) & ~3u,
+		   noise_chance(10) ? noise_below(NPU_DTYPE_COUNT) : style_dtype, d[0], d[1], d[2],
+		   d[3]);
 	if (noise_chance(12))
 		td.dim[noise_below(4)] = (uint16_t)(1 + noise_below(40));
 	if (noise_chance(10))
@@ -88,8 +90,8 @@ static void random_weights(void *to)
 	bool half = style_dtype == NPU_DTYPE_FP16;
 	unsigned int dtype = half ? NPU_DTYPE_FP16 : NPU_DTYPE_INT8;
 	unsigned int depth = half ? 8 : style_dtype == NPU_DTYPE_INT16 ? 16 : 32;
-	struct npu_td td =
-		dense(NPU_SPACE_LOCAL, 0, noise_below(0x8000) & ~63u, dtype, 1, 1 + noise_below(9), 32, depth);
+	struct npu_td td = dense(NPU_SPACE_LOCAL, 0, noise_below(0x8000) & ~63u, dtype, 1,
+				 1 + noise_below(9), 32, depth);
 
 	memcpy(to, &td, sizeof(td));
 }
@@ -97,11 +99,16 @@ static void random_weights(void *to)
 static void random_window(void *to)
 {
 	struct npu_window window = {
-		.out_height = (uint16_t)(1 + noise_below(8)), .out_width = (uint16_t)(1 + noise_below(8)),
-		.kernel_height = (uint16_t)(1 + noise_below(3)), .kernel_width = (uint16_t)(1 + noise_below(3)),
-		.stride_y = (uint16_t)(1 + noise_below(2)), .stride_x = (uint16_t)(1 + noise_below(2)),
-		.dilation_y = 1, .dilation_x = 1,
-		.origin_y = (uint16_t)-noise_below(3), .origin_x = (uint16_t)-noise_below(3),
+		.out_height = (uint16_t)(1 + noise_below(8)),
+		.out_width = (uint16_t)(1 + noise_below(8)),
+		.kernel_height = (uint16_t)(1 + noise_below(3)),
+		.kernel_width = (uint16_t)(1 + noise_below(3)),
+		.stride_y = (uint16_t)(1 + noise_below(2)),
+		.stride_x = (uint16_t)(1 + noise_below(2)),
+		.dilation_y = 1,
+		.dilation_x = 1,
+		.origin_y = (uint16_t)-noise_below(3),
+		.origin_x = (uint16_t)-noise_below(3),
 	};
 
 	memcpy(to, &window, sizeof(window));
@@ -183,10 +190,12 @@ static struct npu_insn random_insn(void)
 		insn.dst = (uint8_t)(1 + noise_below(4));
 		insn.src[0] = (uint8_t)(1 + noise_below(4));
 		if (insn.subop && (insn.subop < 0x0b || noise_chance(8)))
-			insn.src[1] = (uint8_t)(noise_chance(4) ? NPU_TD_IMMEDIATE : 1 + noise_below(4));
+			insn.src[1] =
+				(uint8_t)(noise_chance(4) ? NPU_TD_IMMEDIATE : 1 + noise_below(4));
 		if (insn.subop == NPU_VEC_MULADD || (insn.subop >= 9 && insn.subop <= 10) ||
 		    noise_chance(20))
-			insn.src[2] = (uint8_t)(noise_chance(4) ? NPU_TD_IMMEDIATE : 1 + noise_below(4));
+			insn.src[2] =
+				(uint8_t)(noise_chance(4) ? NPU_TD_IMMEDIATE : 1 + noise_below(4));
 		insn.imm16 = (uint16_t)(insn.subop >= 0x20 ? noise_below(16) : 0);
 		break;
 	case NPU_OP_LAYOUT:
@@ -287,4 +296,3 @@ void noise_program(struct board *board, unsigned int context, uint64_t offset,
 	if (noise_chance(50))
 		noise_bytes((uint8_t *)program->header + noise_below(sizeof(*program->header)), 1);
 }
-

@@ -92,8 +92,8 @@ static void create_queue(struct board *board, unsigned int queue, unsigned int c
 	assert_int_equal(exchange(board, NPU_MESSAGE_QUEUE_CREATE, arguments, 6), 0);
 }
 
-static void move(struct program *program, unsigned int to_space, int64_t to, unsigned int from_space,
-		 int64_t from, unsigned int to_argument, unsigned int step)
+static void move(struct program *program, unsigned int to_space, int64_t to,
+		 unsigned int from_space, int64_t from, unsigned int to_argument, unsigned int step)
 {
 	struct npu_td td = dense(from_space, 0, from, NPU_DTYPE_INT8, 1, 1, 1, BYTES);
 

@@ -179,7 +179,7 @@ static void test_timing_does_not_matter(void **state)
 	static const char *const configs[] = {
 		"npu-v3?dram_latency=1", "npu-v3?dram_latency=5000", "npu-v3?dram_bytes=1",
 		"npu-v3?local_read=1&local_write=1", "npu-v3?weight_load=1000",
-		"npu-v3?out_results=4", "npu-v3?dma_bytes=1", "npu-v3?tlb_entries=1&walk_entries=1",
+		"npu-v3?out_results=4", "npu-v3?dma_bytes=1",
 	};
 
 	(void)state;
