@@ -5,6 +5,7 @@
  * order of execution.
  */
 #include <endian.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -192,10 +193,98 @@ static void networks(void **state)
 	}
 }
 
+/* Convolutions one after the other, each with weights worth bringing ahead. */
+static struct onnx_builder *build_chain(int64_t channels, int64_t size, int length,
+					struct random *random)
+{
+	static const int64_t pads[4] = { 1, 1, 1, 1 };
+	struct onnx_builder *builder = onnx_builder_new(13);
+	int64_t dims[4] = { 1, channels, size, size };
+	char inputs[32], output[16];
+	int i;
+
+	assert_non_null(builder);
+	onnx_builder_input(builder, "t0", 4, dims);
+	snprintf(output, sizeof(output), "t%d", length);
+	onnx_builder_output(builder, output, 4, dims);
+	for (i = 0; i < length; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "w%d", i);
+		add_weights(builder, random, name, channels, channels, 3);
+		snprintf(inputs, sizeof(inputs), "t%d w%d", i, i);
+		snprintf(output, sizeof(output), "t%d", i + 1);
+		onnx_builder_node(builder, "Conv", inputs, output);
+		onnx_builder_ints(builder, "pads", 4, pads);
+	}
+	return builder;
+}
+
+static void run_chain(int64_t channels, int64_t size, const char *target, uint32_t stages,
+		      struct random *random, float *y)
+{
+	struct random weights = { .state = 77 };
+	struct onnx_builder *builder = build_chain(channels, size, 5, &weights);
+	size_t count = (size_t)(channels * size * size), bytes, i;
+	float *x = floats(&weights, count), *again = floats(random, count);
+	const char *path = "test-chain.npu";
+	const float *inputs[1] = { x };
+	struct harness harness;
+	const uint8_t *model;
+	uint16_t *device;
+
+	model = onnx_builder_finish(builder, &bytes);
+	assert_non_null(model);
+	assert_int_equal(harness_init(&harness, target), 0);
+	harness.options.pipeline_stages = stages;
+	if (harness_compile(&harness, model, bytes) || harness_run(&harness, inputs, &y, 0))
+		fail_msg("%s", harness.error);
+	/* Two planes are alive at once: what is beyond them are weights. */
+	assert_int_equal(harness.report.global_bytes > 3 * count * 2, stages > 1);
+	if (harness_run(&harness, inputs, &again, random_next(random) | 1))
+		fail_msg("%s", harness.error);
+	assert_memory_equal(y, again, count * sizeof(*y));
+	if (elf_write(&harness.program, path, &harness.diag))
+		fail_msg("%s", diag_first_error(&harness.diag));
+	device = run_on_device(target, path, x, count, count);
+	for (i = 0; i < count; i++)
+		assert_int_equal(le16toh(device[i]), half_from_float(y[i]));
+	free(device);
+	free(x);
+	free(again);
+	unlink(path);
+	harness_free(&harness);
+	onnx_builder_free(builder);
+}
+
+static void weights_brought_ahead(void **state)
+{
+	static const char *const targets[] = { "npu-v3", "npu-v3?clusters=2", "lowpower-v3" };
+	const int64_t channels = 64, size = 12;
+	size_t count = (size_t)(channels * size * size), i, t;
+	struct random random = { .state = 4711 };
+	float largest = 0;
+	float *ahead = floats(&random, count), *in_turn = floats(&random, count);
+
+	(void)state;
+	for (t = 0; t < 3; t++) {
+		run_chain(channels, size, targets[t], 2, &random, ahead);
+		run_chain(channels, size, targets[t], 1, &random, in_turn);
+		/* Other tilings add up in another order, and each layer rounds to fp16. */
+		for (i = 0; i < count; i++)
+			largest = fmaxf(largest, fabsf(in_turn[i]));
+		for (i = 0; i < count; i++)
+			assert_true(fabsf(ahead[i] - in_turn[i]) <= largest / 256);
+	}
+	free(ahead);
+	free(in_turn);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(networks),
+		cmocka_unit_test(weights_brought_ahead),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

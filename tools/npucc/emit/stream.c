@@ -21,7 +21,7 @@ struct pending {
 struct stream {
 	uint8_t *code;
 	size_t size, capacity;
-	bool failed;
+	bool failed, one_channel;
 	/* what the 64 registers hold when the next instruction is decoded */
 	struct npu_td registers[NPU_TD_COUNT];
 	bool valid[NPU_TD_COUNT];
@@ -45,6 +45,16 @@ void stream_free(struct stream *stream)
 		return;
 	free(stream->code);
 	free(stream);
+}
+
+void stream_one_channel(struct stream *stream)
+{
+	stream->one_channel = true;
+}
+
+static enum npu_engine stream_engine(const struct stream *stream, enum npu_engine engine)
+{
+	return engine == NPU_ENGINE_DMA1 && stream->one_channel ? NPU_ENGINE_DMA0 : engine;
 }
 
 bool stream_failed(const struct stream *stream)
@@ -322,7 +332,7 @@ static void stream_emit(struct stream *stream, enum npu_engine engine, struct np
 /* -------------------------------------------------------------------- tokens */
 void stream_need(struct stream *stream, enum npu_engine engine, unsigned int token)
 {
-	struct pending *needs = &stream->needs[engine];
+	struct pending *needs = &stream->needs[stream_engine(stream, engine)];
 
 	if (token > NPU_TOKEN_ID_MASK || needs->count == STREAM_MAX_PENDING) {
 		stream->failed = true;
@@ -336,6 +346,7 @@ void stream_give(struct stream *stream, enum npu_engine engine, unsigned int tok
 	struct npu_insn *insn, sync;
 	unsigned int i;
 
+	engine = stream_engine(stream, engine);
 	if (token > NPU_TOKEN_ID_MASK)
 		stream->failed = true;
 	if (stream->failed)
@@ -361,16 +372,18 @@ void stream_give(struct stream *stream, enum npu_engine engine, unsigned int tok
 void stream_dma(struct stream *stream, unsigned int channel, const struct npu_td *dst,
 		const struct npu_td *src, uint16_t multicast)
 {
+	enum npu_engine engine =
+		stream_engine(stream, channel & 1 ? NPU_ENGINE_DMA1 : NPU_ENGINE_DMA0);
 	struct npu_insn insn = {
 		.opcode = NPU_OP_DMA,
-		.subop = (uint8_t)(channel & 1),
+		.subop = engine == NPU_ENGINE_DMA1,
 		.src = { NPU_TD_NONE, NPU_TD_NONE, NPU_TD_NONE },
 		.imm16 = htole16(multicast),
 	};
 
 	insn.dst = stream_register(stream, dst, OPERAND_TENSOR);
 	insn.src[0] = stream_register(stream, src, OPERAND_TENSOR);
-	stream_emit(stream, channel & 1 ? NPU_ENGINE_DMA1 : NPU_ENGINE_DMA0, &insn);
+	stream_emit(stream, engine, &insn);
 }
 
 void stream_mac(struct stream *stream, uint8_t subop, const struct npu_td *activations,

@@ -27,6 +27,10 @@ struct stream;
 
 struct stream *stream_new(void);
 void stream_free(struct stream *stream);
+
+/* stream_one_channel - the device has one DMA channel: what goes to the other goes to it. */
+void stream_one_channel(struct stream *stream);
+
 bool stream_failed(const struct stream *stream);
 
 /* stream_bytes - the code so far; *@size in bytes, a multiple of 16. */

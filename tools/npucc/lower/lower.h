@@ -28,6 +28,7 @@ struct lower_figures {
 	uint64_t macs;			/* useful ones */
 	uint64_t cycles;		/* predicted */
 	uint64_t dram_bytes;		/* predicted traffic, whole bursts */
+	uint64_t array_cycles;		/* of the busiest cluster's MAC array */
 };
 
 struct lower {

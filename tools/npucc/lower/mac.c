@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* What convolutions and matrix products share around plan and emission. */
 #include "mac.h"
+#include "prefetch.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -89,13 +90,34 @@ void mac_flatten(struct mac_problem *problem, struct mac_instance *instances)
 	problem->instance_count = 1;
 }
 
-int mac_lower(struct lower *lower, const struct mac_problem *problem)
+/* Weights that earlier layers brought to global SRAM are read there. */
+static int64_t place_weights(struct lower *lower, struct mac_problem *problem)
 {
-	int64_t *offsets = NULL, parameters = 0, table = 0;
+	int64_t target = 0;
+
+	if (lower->prefetch && problem->weights && problem->weight_sets == 1 &&
+	    prefetch_target(lower->prefetch, problem->node, &target))
+		problem->w_argument = STREAM_ARGUMENT_GLOBAL;
+	return target;
+}
+
+static void note_weights(struct lower *lower, const struct mac_problem *problem,
+			 const struct mac_plan *plan, int64_t source)
+{
+	if (lower->prefetch && problem->weights && problem->weight_sets == 1)
+		prefetch_note(lower->prefetch, problem->node, source,
+			      (uint64_t)plan->blocks * plan->block_bytes);
+}
+
+int mac_lower(struct lower *lower, const struct mac_problem *described)
+{
+	struct mac_problem own = *described, *problem = &own;
+	int64_t *offsets = NULL, parameters = 0, table = 0, target;
 	struct mac_plan plan;
 	float *scales = NULL;
 	int result = -1;
 
+	target = place_weights(lower, problem);
 	if (mac_plan(lower, problem, &plan))
 		return -1;
 	offsets = calloc(problem->weight_sets, sizeof(*offsets));
@@ -108,6 +130,9 @@ int mac_lower(struct lower *lower, const struct mac_problem *problem)
 		goto out;
 	if (problem->weights && mac_pack(lower, problem, &plan, scales, offsets))
 		goto out;
+	note_weights(lower, problem, &plan, offsets[0]);
+	if (problem->w_argument == STREAM_ARGUMENT_GLOBAL)
+		offsets[0] = target;
 	if (problem->bias && mac_parameters(lower, problem, scales, &parameters))
 		goto out;
 	if (plan.table_bytes && lower_table(lower, &problem->activation, &table))
@@ -117,6 +142,7 @@ int mac_lower(struct lower *lower, const struct mac_problem *problem)
 	lower->figures.macs = problem->macs;
 	lower->figures.cycles = plan.cycles;
 	lower->figures.dram_bytes = plan.dram_bytes;
+	lower->figures.array_cycles = plan.array_cycles;
 	result = 0;
 out:
 	free(scales);

@@ -56,6 +56,7 @@ struct mac_problem {
 	int64_t r_stride[3];
 	/* weights: a constant with strides in elements ... */
 	const struct graph_value *weights;
+	uint32_t w_argument;		/* packed: in NPU_ARG_WEIGHTS, or brought to global SRAM */
 	int64_t w_stride_channel, w_stride_kernel[2], w_stride_depth;
 	/* ... or (weights == NULL, kernel 1x1) a matrix in DRAM, strides in bytes */
 	uint32_t b_argument;
@@ -98,11 +99,12 @@ struct mac_plan {
 	uint32_t store_blocks;		/* whose results are stored together */
 	bool store_by_channel;		/* a store slot is [channel][position] */
 	uint32_t store_channel;		/* DMA channel of the stores; activations 0, weights 1 */
+	uint32_t prefetch_channel;	/* the one with less to do */
 	uint32_t a_slots, w_slots, s_slots;
 	uint32_t a_bytes, w_bytes, s_bytes;	/* of a slot */
 	uint32_t parameter_bytes, table_bytes;
 	uint32_t local_bytes;
-	uint64_t cycles, dram_bytes;
+	uint64_t cycles, dram_bytes, array_cycles;
 };
 
 /*

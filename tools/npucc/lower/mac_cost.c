@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #define ELEMENT 2u /* bytes of fp16 */
+/* Cycles that clusters sharing loads drift apart, and the SYNCs for their tokens take. */
+#define SHARING_MARGIN 32u
 #define ALIGN 64u
 
 static uint64_t ceil_div(uint64_t a, uint64_t b)
@@ -341,7 +343,7 @@ static void size_flows(const struct mac_problem *problem, const struct mac_plan 
 		w->layout = layout_mode(matrix, b_stride, MAC_C);
 		return;
 	}
-	w->dram = true;
+	w->dram = problem->w_argument != STREAM_ARGUMENT_GLOBAL;
 	w->bytes = plan->split == MAC_WHOLE ? blocks * plan->block_bytes :
 					      plan->block_bytes / plan->chunk_count;
 	w->bursts = ceil_div(w->bytes, ALIGN);
@@ -493,9 +495,13 @@ static uint64_t stores_before(const struct cost *cost, const struct flow *flow)
 static uint64_t exposed(const struct cost *cost, const struct flow *flow, uint64_t slots,
 			uint64_t compute)
 {
-	/* The array takes its weights in only when it has all tokens of the pass. */
+	/*
+	 * A slot is free when the array's tail is over, for all who share it when the slowest
+	 * is there; and the array takes its weights in only when it has all tokens.
+	 */
 	uint64_t time = crowded(cost, flow, flow->streams) + stores_before(cost, flow) +
-			weight_load(cost->config, &cost->plan->chunks[0]);
+			weight_load(cost->config, &cost->plan->chunks[0]) + cost->config->mac_tail +
+			(flow->streams < cost->f.clusters ? SHARING_MARGIN : 0);
 	uint64_t hidden;
 
 	if (flow->count <= slots)
@@ -549,7 +555,7 @@ static uint64_t syncs(const struct cost *cost)
 	       (1 + weight_load(cost->config, &cost->plan->chunks[0]));
 }
 
-static uint64_t total(struct cost *cost)
+static uint64_t total(struct cost *cost, uint32_t *prefetch_channel)
 {
 	const struct figures *f = &cost->f;
 	const struct flow *a = &f->flow[FLOW_A], *w = &f->flow[FLOW_W], *s = &f->flow[FLOW_S];
@@ -564,6 +570,7 @@ static uint64_t total(struct cost *cost)
 		stall += s->count * crowded(cost, s, s->streams);
 	for (i = 0; i < FLOW_COUNT; i++)
 		dma[f->flow[i].channel] += f->flow[i].count * transfer(cost, &f->flow[i]);
+	*prefetch_channel = dma[0] <= dma[1] ? 0 : 1;
 	body = most(most(compute + stall, f->front), most(f->dram, f->global));
 	body = most(body, most(dma[0], dma[1]));
 	cost->span = 0;
@@ -598,6 +605,7 @@ bool mac_cost(const struct lower *lower, const struct mac_problem *problem, stru
 	count_engines(&cost);
 	count_memory(&cost, plan);
 	choose_store_channel(&cost, plan);
-	plan->cycles = total(&cost);
+	plan->array_cycles = cost.f.mac;
+	plan->cycles = total(&cost, &plan->prefetch_channel);
 	return true;
 }

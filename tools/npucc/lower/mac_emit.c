@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "mac_emitter.h"
+#include "prefetch.h"
 
 /* Loads standing in a DMA queue ahead of their use; the queue holds 8 instructions. */
 #define LOADS_AHEAD 5u
@@ -45,8 +46,8 @@ static void issue_activations(struct emitter *e, const struct load *load)
 	ring_produce_end(&e->a.ring);
 }
 
-static void dma_bytes(struct emitter *e, unsigned int channel, uint32_t local, int64_t from,
-		      uint32_t bytes, uint16_t multicast)
+static void dma_bytes(struct emitter *e, unsigned int channel, uint32_t local,
+		      unsigned int argument, int64_t from, uint32_t bytes, uint16_t multicast)
 {
 	/* As fp32 words of at most 65,535 a row: dims have 16 bits. */
 	uint32_t words = bytes / 4, row = words, rows = 1;
@@ -59,7 +60,7 @@ static void dma_bytes(struct emitter *e, unsigned int channel, uint32_t local, i
 		row = words / rows;
 	}
 	dst = td_local_dense(local, NPU_DTYPE_FP32, 1, 1, rows, row);
-	src = td_dram(NPU_ARG_WEIGHTS, from, NPU_DTYPE_FP32, (uint32_t[4]){ 1, 1, rows, row },
+	src = td_dram(argument, from, NPU_DTYPE_FP32, (uint32_t[4]){ 1, 1, rows, row },
 		      (int64_t[4]){ 0, 0, 4 * (int64_t)row, 4 });
 	stream_dma(e->stream, channel, &dst, &src, multicast);
 }
@@ -104,7 +105,7 @@ static void issue_weights(struct emitter *e, const struct load *load)
 			from += plan->chunks[load->chunk].offset;
 			bytes = plan->chunks[load->chunk].bytes;
 		}
-		dma_bytes(e, 1, slot, from, bytes, e->w.sharing.mask);
+		dma_bytes(e, 1, slot, e->problem->w_argument, from, bytes, e->w.sharing.mask);
 	}
 	ring_produce_end(&e->w.ring);
 }
@@ -157,11 +158,11 @@ static void issue_parameters(struct emitter *e)
 			from += (int64_t)e->parameters_first_channel *
 				sizeof(struct npu_channel_fp);
 		}
-		dma_bytes(e, 0, e->parameters_at, from,
+		dma_bytes(e, 0, e->parameters_at, NPU_ARG_WEIGHTS, from,
 			  count * (uint32_t)sizeof(struct npu_channel_fp), 0);
 	}
 	if (e->plan->table_bytes)
-		dma_bytes(e, 0, e->table_at, e->table, sizeof(struct npu_table), 0);
+		dma_bytes(e, 0, e->table_at, NPU_ARG_WEIGHTS, e->table, sizeof(struct npu_table), 0);
 	if (bytes || e->plan->table_bytes) {
 		stream_give(e->stream, NPU_ENGINE_DMA0, e->ready);
 		e->wants_ready = true;
@@ -261,11 +262,32 @@ static void emit_store(struct emitter *e, uint32_t index)
 	ring_consume_end(&e->store);
 }
 
+/* This cluster's pieces, spread over its steps: those due before step @step. */
+static void issue_pieces(struct emitter *e, uint32_t step)
+{
+	uint32_t clusters = e->lower->clusters;
+	uint32_t own = (e->piece_count + clusters - 1 - e->cluster) / clusters;
+	struct npu_td dst, src;
+
+	while (e->pieces_moved < own) {
+		const struct prefetch_piece *piece =
+			&e->pieces[e->pieces_moved * clusters + e->cluster];
+		uint64_t due = (uint64_t)(e->pieces_moved + 1) * e->step_count / (own + 1);
+
+		if (due > step)
+			return;
+		if (prefetch_move(e->lower->prefetch, piece, &dst, &src))
+			stream_dma(e->stream, e->plan->prefetch_channel, &dst, &src, 0);
+		e->pieces_moved++;
+	}
+}
+
 static void emit_steps(struct emitter *e)
 {
 	uint32_t i;
 
 	for (i = 0; i < e->step_count; i++) {
+		issue_pieces(e, i);
 		issue_loads(e, &e->a, i, issue_activations);
 		issue_loads(e, &e->w, i, issue_weights);
 		if (i == 0)
@@ -374,16 +396,21 @@ int mac_emit(struct lower *lower, const struct mac_problem *problem, const struc
 			.w.sharing.members = 1,
 			.r.sharing.members = 1,
 		};
+		if (lower->prefetch)
+			emitters[cluster].pieces = prefetch_pieces(
+				lower->prefetch, problem->node, &emitters[cluster].piece_count);
 		result = mac_list_steps(&emitters[cluster]);
 	}
 	if (!result)
 		mac_share(emitters, plan);
 	for (cluster = 0; cluster < lower->clusters && !result; cluster++) {
-		if (!emitters[cluster].step_count)
-			continue;
-		result = init_cluster(&emitters[cluster]);
+		if (emitters[cluster].step_count)
+			result = init_cluster(&emitters[cluster]);
 		if (!result)
 			emit_steps(&emitters[cluster]);
+		/* What a cluster with few steps, or none, has left. */
+		if (!result)
+			issue_pieces(&emitters[cluster], UINT32_MAX);
 	}
 	for (cluster = 0; emitters && cluster < lower->clusters; cluster++)
 		mac_free_steps(&emitters[cluster]);

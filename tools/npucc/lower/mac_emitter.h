@@ -81,6 +81,9 @@ struct emitter {
 	unsigned int ready;		/* token: parameters and table are there */
 	bool wants_ready;
 	struct npu_stage stage;
+	/* pieces of later layers' weights this layer carries (prefetch.h) */
+	const struct prefetch_piece *pieces;
+	uint32_t piece_count, pieces_moved;
 };
 
 
