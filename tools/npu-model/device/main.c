@@ -78,8 +78,12 @@ int main(int argc, char **argv)
 	struct server *server;
 	int result = parse(argc, argv, &options);
 
-	if (result >= 0)
-		return result;
+	if (result >= 0) {
+		if (!fflush(stdout) && !ferror(stdout))
+			return result;
+		fputs("npu-device: cannot write to standard output\n", stderr);
+		return 1;
+	}
 	server = server_create(&options, error, sizeof(error));
 	if (!server) {
 		fprintf(stderr, "npu-device: %s\n", error);
