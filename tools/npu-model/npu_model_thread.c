@@ -238,6 +238,16 @@ void npu_model_thread_register_write(struct npu_model_thread *thread, uint32_t o
 	leave(thread, true);
 }
 
+uint32_t npu_model_thread_irq_pending(struct npu_model_thread *thread)
+{
+	uint32_t pending;
+
+	enter(thread);
+	pending = npu_model_irq_pending(thread->model);
+	leave(thread, false);
+	return pending;
+}
+
 void npu_model_thread_doorbell(struct npu_model_thread *thread, unsigned int queue, uint32_t offset,
 			       uint64_t value, unsigned int size)
 {

@@ -52,6 +52,14 @@ void npu_model_thread_register_write(struct npu_model_thread *thread, uint32_t o
 				     uint32_t value);
 
 /**
+ * npu_model_thread_irq_pending() - see npu_model_irq_pending(); waits for the model's lock
+ *
+ * For wired interrupts: to be asked in reply to irq() (later, on another thread) and after writes
+ * to NPU_REG_IRQ_STATUS and NPU_REG_IRQ_ENABLE.
+ */
+uint32_t npu_model_thread_irq_pending(struct npu_model_thread *thread);
+
+/**
  * npu_model_thread_doorbell() - see npu_model_doorbell()
  *
  * NPU_DOORBELL_RING never takes a lock and makes a system call only when the thread sleeps: what

@@ -289,6 +289,11 @@ static void test_wake(void **state)
 		submit(&machine, 0, &signal);
 		wait_semaphore(&machine, 1, i + 1);
 	}
+	/* The mailbox's interrupt was never cleared. */
+	write_register(&machine, NPU_REG_IRQ_ENABLE, NPU_IRQ_MAILBOX);
+	assert_int_equal(npu_model_thread_irq_pending(machine.thread), NPU_IRQ_MAILBOX);
+	write_register(&machine, NPU_REG_IRQ_STATUS, NPU_IRQ_MAILBOX);
+	assert_int_equal(npu_model_thread_irq_pending(machine.thread), 0);
 	npu_model_thread_reset(machine.thread);
 	assert_int_equal(read_register(&machine, NPU_REG_FW_STATE), NPU_FW_STATE_RESET);
 	finish(&machine);
