@@ -682,6 +682,101 @@ static void test_transpose_of_rows(void **state)
 	npucc_model_free(model);
 }
 
+/*
+ * Queries, keys and values of one product, told apart by slices or by a
+ * transpose; the scale is on the queries, or (@on_scores) on the scores.
+ */
+static struct onnx_builder *attention(bool by_transpose, bool on_scores, bool shared)
+{
+	static const int64_t weights[] = { 8, 24 }, bias[] = { 24 }, five[] = { 2, 5, 3, 2, 4 };
+	static const int64_t perm5[] = { 2, 0, 3, 1, 4 }, heads[] = { 2, 5, 2, 4 };
+	static const int64_t perm4[] = { 0, 2, 1, 3 }, swap[] = { 0, 1, 3, 2 }, axis[] = { 2 };
+	static const int64_t zero[] = { 0 };
+	static const char *const parts[] = { "q", "k", "v" };
+	struct onnx_builder *builder = begin(rows, 3);
+	char begin_name[8], end_name[8], names[64], part[8], flat[8];
+	int64_t i;
+
+	constant(builder, "w", 2, weights, 0.4f, 0);
+	constant(builder, "b", 1, bias, 1, 0);
+	scalar(builder, "s", 0.35f);
+	onnx_builder_integers(builder, "five", 5, five);
+	onnx_builder_integers(builder, "heads", 4, heads);
+	onnx_builder_integers(builder, "axis", 1, axis);
+	onnx_builder_integers(builder, "zero", 1, zero);
+	onnx_builder_node(builder, "MatMul", "x w", "m");
+	onnx_builder_node(builder, "Add", "m b", "n");
+	if (by_transpose) {
+		onnx_builder_node(builder, "Reshape", "n five", "r");
+		onnx_builder_node(builder, "Transpose", "r", "t");
+		onnx_builder_ints(builder, "perm", 5, perm5);
+	}
+	for (i = 0; i < 3; i++) {
+		const int64_t from = by_transpose ? i : 8 * i,
+			      to = by_transpose ? i + 1 : 8 * i + 8;
+
+		snprintf(begin_name, sizeof(begin_name), "f%d", (int)i);
+		snprintf(end_name, sizeof(end_name), "t%d", (int)i);
+		snprintf(flat, sizeof(flat), "h%d", (int)i);
+		snprintf(part, sizeof(part), "p%d", (int)i);
+		onnx_builder_integers(builder, begin_name, 1, &from);
+		onnx_builder_integers(builder, end_name, 1, &to);
+		snprintf(names, sizeof(names), "%s %s %s %s", by_transpose ? "t" : "n", begin_name,
+			 end_name, by_transpose ? "zero" : "axis");
+		onnx_builder_node(builder, "Slice", names, part);
+		snprintf(names, sizeof(names), "%s %s", part, by_transpose ? "zero" : "heads");
+		onnx_builder_node(builder, by_transpose ? "Squeeze" : "Reshape", names,
+				  by_transpose ? parts[i] : flat);
+		if (by_transpose)
+			continue;
+		onnx_builder_node(builder, "Transpose", flat, parts[i]);
+		onnx_builder_ints(builder, "perm", 4, perm4);
+	}
+	onnx_builder_node(builder, "Transpose", "k", "kt");
+	onnx_builder_ints(builder, "perm", 4, swap);
+	if (!on_scores)
+		onnx_builder_node(builder, "Mul", "q s", "qs");
+	onnx_builder_node(builder, "MatMul", on_scores ? "q kt" : "qs kt", "z");
+	if (on_scores)
+		onnx_builder_node(builder, "Div", "z s", "zs");
+	onnx_builder_node(builder, "Softmax", on_scores ? "zs" : "z", "a");
+	onnx_builder_int(builder, "axis", 3);
+	/* Read once more, the queries must stay what they are. */
+	if (shared)
+		onnx_builder_node(builder, "Add", "v q", "u");
+	onnx_builder_node(builder, "MatMul", shared ? "a u" : "a v", "y");
+	end(builder);
+	return builder;
+}
+
+static uint32_t count_arithmetic(struct npucc_model *model)
+{
+	const struct graph_node *node;
+	uint32_t count = 0;
+
+	for (node = npucc_model_graph(model)->first; node; node = node->next)
+		count += node->op == GRAPH_OP_ELTWISE || node->op == GRAPH_OP_ACTIVATION;
+	return count;
+}
+
+static void test_scale(void **state)
+{
+	struct npucc_model *model;
+	int form;
+
+	(void)state;
+	for (form = 0; form < 4; form++) {
+		model = fused(attention(form & 1, form & 2, false),
+			      ONLY(FUSE_SCALE) & ONLY(FUSE_BIAS) & ONLY(FUSE_VIEWS));
+		assert_int_equal(count_arithmetic(model), 0);
+		npucc_model_free(model);
+		model = fused(attention(form & 1, form & 2, true),
+			      ONLY(FUSE_SCALE) & ONLY(FUSE_BIAS) & ONLY(FUSE_VIEWS));
+		assert_int_equal(count_arithmetic(model), 2);
+		npucc_model_free(model);
+	}
+}
+
 /* Level 0 leaves each node apart; passes can be left out one by one. */
 static void test_levels(void **state)
 {
@@ -734,6 +829,7 @@ int main(void)
 		cmocka_unit_test(test_pad),
 		cmocka_unit_test(test_transpose),
 		cmocka_unit_test(test_transpose_of_rows),
+		cmocka_unit_test(test_scale),
 		cmocka_unit_test(test_levels),
 	};
 

@@ -15,6 +15,7 @@ static const struct {
 	[FUSE_BATCHNORM] = { "batchnorm", 1, fuse_batchnorm },
 	[FUSE_BIAS] = { "bias", 1, fuse_bias },
 	[FUSE_LINEAR] = { "linear", 2, fuse_linear },
+	[FUSE_SCALE] = { "scale", 2, fuse_scale },
 	[FUSE_RESIDUAL] = { "residual", 2, fuse_residual },
 	[FUSE_ACTIVATION] = { "activation", 1, fuse_activation },
 	[FUSE_AFFINE] = { "affine", 2, fuse_affine },

@@ -18,6 +18,7 @@ enum fuse_pass {
 	FUSE_BATCHNORM,		/* BATCHNORM, Mul and Div by constants into weights and bias */
 	FUSE_BIAS,		/* Add and Sub of a constant into the bias */
 	FUSE_LINEAR,		/* chains of scalar arithmetic; into the weights that follow */
+	FUSE_SCALE,		/* the scale of an attention into the queries' weights */
 	FUSE_RESIDUAL,		/* Add of a tensor into CONV, MATMUL */
 	FUSE_ACTIVATION,	/* activation onto its producer */
 	FUSE_AFFINE,		/* scalar arithmetic after an activation onto it */
@@ -40,6 +41,7 @@ uint32_t fuse_patterns(struct graph *graph);
 uint32_t fuse_batchnorm(struct graph *graph);
 uint32_t fuse_bias(struct graph *graph);
 uint32_t fuse_linear(struct graph *graph);
+uint32_t fuse_scale(struct graph *graph);
 uint32_t fuse_residual(struct graph *graph);
 uint32_t fuse_activation(struct graph *graph);
 uint32_t fuse_affine(struct graph *graph);
