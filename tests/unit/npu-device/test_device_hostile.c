@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: MIT
 /*
  * Clients that do not keep to the protocol, or die. Whatever one does, the server tells it off or
- * hangs up, and serves the next one. Argument: the server.
+ * hangs up, and serves the next one. Arguments: the server; how many connections send nonsense.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "guest.h"
+#include "mutate_message.h"
 
 static struct vfio_server server;
+static unsigned int sessions = 1000;
 
 static void open_client(struct vfio_client *client)
 {
@@ -296,6 +300,57 @@ static void test_random_accesses(void **state)
 	vfio_client_close(&client);
 }
 
+/* Reads until the server hangs up, which it must do. */
+static void drain(struct vfio_client *client)
+{
+	uint8_t bytes[4096];
+	ssize_t got;
+
+	do {
+		struct pollfd ready = { .fd = client->socket, .events = POLLIN };
+
+		assert_int_equal(poll(&ready, 1, 60000), 1);
+		got = recv(client->socket, bytes, sizeof(bytes), 0);
+	} while (got > 0);
+}
+
+/* Right and damaged messages in any order, with and without descriptors, cut off at the end. */
+static void test_random_messages(void **state)
+{
+	uint64_t dice = 0xfeedf00d;
+	int fds[2];
+
+	(void)state;
+	fds[0] = memfd_create("ram", MFD_CLOEXEC);
+	assert_int_equal(ftruncate(fds[0], 1 << 20), 0);
+	fds[1] = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	for (unsigned int session = 0; session < sessions; session++) {
+		struct vfio_client client;
+
+		assert_int_equal(vfio_client_connect(&client, &server), 0);
+		if (message_roll(&dice, 10))
+			assert_int_equal(vfio_client_negotiate(&client), 0);
+		for (unsigned int i = message_roll(&dice, 12); i > 0; i--) {
+			uint8_t bytes[MESSAGE_ROOM];
+			size_t size = message_make(&dice, bytes);
+			unsigned int count = message_roll(&dice, 3) ? 0 : message_roll(&dice, 3);
+
+			if (message_roll(&dice, 3))
+				message_damage(&dice, bytes, size);
+			if (!message_roll(&dice, 20))
+				size = 1 + message_roll(&dice, (uint32_t)size);
+			if (vfio_client_send(&client, bytes, size, fds + message_roll(&dice, 2),
+					     count > 1 ? 1 : count))
+				break;
+		}
+		shutdown(client.socket, SHUT_WR);
+		drain(&client);
+		vfio_client_close(&client);
+	}
+	close(fds[0]);
+	close(fds[1]);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -308,10 +363,13 @@ int main(int argc, char **argv)
 		cmocka_unit_test_teardown(test_memory, check_server),
 		cmocka_unit_test_teardown(test_memory_without_file, check_server),
 		cmocka_unit_test_teardown(test_random_accesses, check_server),
+		cmocka_unit_test_teardown(test_random_messages, check_server),
 	};
 	int failed, status;
 
-	if (argc != 2 || !vfio_server_start(&server, argv[1], NULL))
+	if (argc == 3)
+		sessions = (unsigned int)strtoul(argv[2], NULL, 10);
+	if (argc < 2 || argc > 3 || !vfio_server_start(&server, argv[1], NULL))
 		return 1;
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	status = vfio_server_stop(&server);

@@ -91,11 +91,17 @@ static enum connection_result wait_for(struct connection *connection, short even
 		{ .fd = connection->wakeup, .events = POLLIN },
 	};
 
-	while (poll(fds, 2, -1) < 0) {
-		if (errno != EINTR)
-			return CONNECTION_CLOSED;
+	for (;;) {
+		if (poll(fds, 2, -1) < 0) {
+			if (errno != EINTR)
+				return CONNECTION_CLOSED;
+			continue;
+		}
+		if (fds[1].revents && connection->wake(connection->owner))
+			return CONNECTION_STOPPED;
+		if (fds[0].revents)
+			return CONNECTION_OK;
 	}
-	return fds[1].revents ? CONNECTION_WAKEUP : CONNECTION_OK;
 }
 
 /* Takes over the descriptors of one control message; false when they are too many. */
@@ -160,31 +166,28 @@ static enum connection_result receive_some(struct connection *connection, void *
 	return fits && !(message.msg_flags & MSG_CTRUNC) ? CONNECTION_OK : CONNECTION_BROKEN;
 }
 
-enum connection_result connection_receive(struct connection *connection, size_t *have,
+enum connection_result connection_receive(struct connection *connection,
 					  struct vfio_user_header *header)
 {
 	size_t want = VFIO_USER_HEADER_BYTES;
-	size_t got;
+	size_t have = 0, got;
 
-	if (!*have)
-		connection_drop_fds(connection);
+	connection_drop_fds(connection);
 	for (;;) {
 		enum connection_result result;
 
-		if (*have >= VFIO_USER_HEADER_BYTES) {
+		if (have >= VFIO_USER_HEADER_BYTES) {
 			if (vfio_user_parse_header(connection->in, header))
 				return CONNECTION_BROKEN;
 			want = header->size;
 		}
-		if (*have == want)
-			break;
-		result = receive_some(connection, connection->in + *have, want - *have, &got);
+		if (have == want)
+			return CONNECTION_OK;
+		result = receive_some(connection, connection->in + have, want - have, &got);
 		if (result != CONNECTION_OK)
 			return result;
-		*have += got;
+		have += got;
 	}
-	*have = 0;
-	return CONNECTION_OK;
 }
 
 enum connection_result connection_send(struct connection *connection, size_t size, int fd)
@@ -193,6 +196,7 @@ enum connection_result connection_send(struct connection *connection, size_t siz
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} control = { .bytes = { 0 } };
+	enum connection_result ready;
 	size_t sent = 0;
 
 	while (sent < size) {
@@ -221,8 +225,9 @@ enum connection_result connection_send(struct connection *connection, size_t siz
 			continue;
 		if (errno != EAGAIN && errno != EWOULDBLOCK)
 			return CONNECTION_CLOSED;
-		if (wait_for(connection, POLLOUT) != CONNECTION_OK)
-			return CONNECTION_CLOSED;
+		ready = wait_for(connection, POLLOUT);
+		if (ready != CONNECTION_OK)
+			return ready;
 	}
 	return CONNECTION_OK;
 }

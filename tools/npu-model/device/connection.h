@@ -5,6 +5,7 @@
 #ifndef NPU_DEVICE_CONNECTION_H
 #define NPU_DEVICE_CONNECTION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,7 +13,9 @@
 
 struct connection {
 	int socket;	/* not blocking */
-	int wakeup;	/* a descriptor that becomes readable when waiting has to end */
+	int wakeup;	/* when it becomes readable, waiting is interrupted by a call of @wake */
+	bool (*wake)(void *owner);	/* true: stop waiting */
+	void *owner;
 	int fds[VFIO_USER_FDS_MAX];	/* of the message last received, until taken */
 	unsigned int fd_count;
 	uint8_t in[VFIO_USER_MESSAGE_MAX];
@@ -22,7 +25,7 @@ struct connection {
 enum connection_result {
 	CONNECTION_OK,
 	CONNECTION_CLOSED,	/* by the client, maybe in the middle of a message; or an error */
-	CONNECTION_WAKEUP,	/* @wakeup became readable; call again to go on */
+	CONNECTION_STOPPED,	/* @wake said so */
 	CONNECTION_BROKEN,	/* not vfio-user: nobody knows where the next message begins */
 };
 
@@ -36,18 +39,17 @@ int connection_listen(const char *path, char *error, size_t error_size);
 
 /**
  * connection_receive() - one whole message into @in, its descriptors into @fds
- * @have:	bytes received so far: 0 for a new message; kept between calls after a wake-up
  * @header:	of the message
  *
  * Descriptors of the message before that were not taken are closed first.
  */
-enum connection_result connection_receive(struct connection *connection, size_t *have,
+enum connection_result connection_receive(struct connection *connection,
 					  struct vfio_user_header *header);
 
 /**
  * connection_send() - @size bytes of @out, with @fd unless that is -1
  *
- * Waits for a client that does not read, and gives up at a wake-up: CONNECTION_CLOSED then.
+ * Waits for a client that does not read.
  */
 enum connection_result connection_send(struct connection *connection, size_t size, int fd);
 

@@ -452,8 +452,9 @@ static void print_counters(struct server *server)
 }
 
 /* A signal came; true when it says to stop. */
-static bool take_signal(struct server *server)
+static bool take_signal(void *opaque)
 {
+	struct server *server = opaque;
 	struct signalfd_siginfo info;
 
 	if (read(server->signals, &info, sizeof(info)) != sizeof(info))
@@ -465,30 +466,21 @@ static bool take_signal(struct server *server)
 	return true;
 }
 
-/* Returns false when the server is to stop. */
-static bool converse(struct server *server)
+/* Until the client has gone, or the server is to stop. */
+static enum connection_result converse(struct server *server)
 {
 	struct vfio_user_header header;
-	size_t have = 0;
+	enum connection_result result;
 
-	for (;;) {
-		switch (connection_receive(&server->connection, &have, &header)) {
-		case CONNECTION_OK:
-			if (serve(server, &header) != CONNECTION_OK)
-				return true;
-			break;
-		case CONNECTION_WAKEUP:
-			if (take_signal(server))
-				return false;
-			break;
-		case CONNECTION_BROKEN:
-			fputs("npu-device: the client's message is no vfio-user message; "
-			      "it is disconnected\n", stderr);
-			return true;
-		case CONNECTION_CLOSED:
-			return true;
-		}
-	}
+	do {
+		result = connection_receive(&server->connection, &header);
+		if (result == CONNECTION_OK)
+			result = serve(server, &header);
+	} while (result == CONNECTION_OK);
+	if (result == CONNECTION_BROKEN)
+		fputs("npu-device: the client's message is no vfio-user message; "
+		      "it is disconnected\n", stderr);
+	return result;
 }
 
 static void forget_client(struct server *server)
@@ -509,9 +501,9 @@ int server_run(struct server *server)
 		{ .fd = server->listener, .events = POLLIN },
 		{ .fd = server->signals, .events = POLLIN },
 	};
-	bool go_on = true;
+	enum connection_result result = CONNECTION_CLOSED;
 
-	while (go_on) {
+	while (result != CONNECTION_STOPPED) {
 		if (poll(fds, 2, -1) < 0) {
 			if (errno == EINTR)
 				continue;
@@ -527,7 +519,7 @@ int server_run(struct server *server)
 						    SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (server->connection.socket < 0)
 			continue;
-		go_on = converse(server);
+		result = converse(server);
 		forget_client(server);
 	}
 	return 0;
@@ -562,6 +554,8 @@ struct server *server_create(const struct server_options *options, char *error, 
 	bus_guard_install();
 	server->signals = block_signals();
 	server->connection.wakeup = server->signals;
+	server->connection.wake = take_signal;
+	server->connection.owner = server;
 	server->dma = dma_map_create();
 	if (server->signals < 0 || !server->dma) {
 		snprintf(error, error_size, "not enough memory or file descriptors");
