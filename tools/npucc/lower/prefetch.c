@@ -342,7 +342,7 @@ const struct prefetch_piece *prefetch_pieces(const struct prefetch *prefetch,
 		if (prefetch->pieces[end].carrier != position)
 			break;
 	*count = end - first;
-	return prefetch->pieces + first;
+	return *count ? &prefetch->pieces[first] : NULL;
 }
 
 bool prefetch_move(const struct prefetch *prefetch, const struct prefetch_piece *piece,
