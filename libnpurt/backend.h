@@ -3,8 +3,8 @@
  * What stands between the library and a device: it maps memory, hands out contexts and queues, and
  * sleeps. Rings, packets, semaphores and records are the same bytes on every back end.
  *
- * `sim:` (sim.c) plays the kernel's part over the device model in this process. A back end over
- * the kernel driver maps each of these onto one ioctl or one mapping: memory_alloc GEM_CREATE and
+ * `sim:` (sim.c) plays the kernel's part over the device model in this process. The one over the
+ * kernel driver (drm.c) maps each of these onto one ioctl or one mapping: memory_alloc GEM_CREATE and
  * mmap, bind and unbind VM_BIND, context_create CTX_CREATE and the semaphore area's mapping,
  * queue_create QUEUE_CREATE and the doorbell's mapping, wait SEM_WAIT, last_fault CTX_STATUS.
  *
@@ -113,5 +113,23 @@ struct npurt_backend_queue {
  * @log: must outlive the back end
  */
 int npurt_sim_open(const char *config, const struct npurt_log *log, struct npurt_backend **backend);
+
+/**
+ * npurt_drm_open() - a device behind the kernel driver
+ * @name: `accelN` or `/dev/accel/accelN`, with or without `?pages=4k`
+ * @log: must outlive the back end
+ *
+ * Return: 0; -ENOENT or -ENODEV (no such device, or not one of ours), -EACCES (permissions), -EPERM
+ * (device cgroup), -EPROTO (driver of another version), -EINVAL (name).
+ */
+int npurt_drm_open(const char *name, const struct npurt_log *log, struct npurt_backend **backend);
+
+/**
+ * npurt_drm_list() - the devices the kernel driver has, by number
+ * @entries: filled with up to @capacity
+ *
+ * Return: how many there are.
+ */
+size_t npurt_drm_list(struct npurt_device_entry *entries, size_t capacity);
 
 #endif /* NPURT_BACKEND_H */

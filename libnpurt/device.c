@@ -68,14 +68,15 @@ int npurt_give_sized(void *to, const void *from, size_t from_bytes)
 
 int npurt_list(struct npurt_device_entry *entries, size_t entry_bytes, size_t capacity)
 {
-	size_t i;
+	size_t i, cards;
 
 	if (capacity && (!entries || entry_bytes != sizeof(*entries)))
 		return npurt_fail(-EINVAL, "npurt: npurt_list() wants entries of %zu bytes",
 				  sizeof(*entries));
-	for (i = 0; i < KNOWN_DEVICES && i < capacity; i++)
-		entries[i] = known_devices[i];
-	return (int)KNOWN_DEVICES;
+	cards = npurt_drm_list(entries, capacity);
+	for (i = 0; i < KNOWN_DEVICES && cards + i < capacity; i++)
+		entries[cards + i] = known_devices[i];
+	return (int)(cards + KNOWN_DEVICES);
 }
 
 /* A page that a forked child finds zeroed. */
@@ -96,16 +97,11 @@ static int open_backend(struct npurt_device *device, const char *name)
 	if (!strncmp(name, "sim:", 4))
 		return npurt_sim_open(name + 4, &device->log, &device->backend);
 	if (!strncmp(name, "/dev/accel/", 11) || !strncmp(name, "accel", 5))
-		return npurt_fail(
-			-EOPNOTSUPP,
-			"npurt: '%s' is a device behind the kernel driver, this library "
-			"drives the device model: open 'sim:' instead (npurt_open(\"sim:\"), "
-			"--device sim:, or NPU_DEVICE=sim: in the environment)",
-			name);
+		return npurt_drm_open(name, &device->log, &device->backend);
 	return npurt_fail(
 		-EINVAL,
-		"npurt: '%s' names no device: use sim:, sim:npu-v3, sim:lowpower-v3, or one "
-		"of these with keys, as in sim:npu-v3?clusters=2",
+		"npurt: '%s' names no device: use accelN or /dev/accel/accelN, sim:, sim:npu-v3, "
+		"sim:lowpower-v3, or one of these with keys, as in sim:npu-v3?clusters=2",
 		name);
 }
 
@@ -126,11 +122,19 @@ static void take_info(struct npurt_device *device, const char *name)
 
 	info->size = sizeof(*info);
 	device->backend->ops->get_info(device->backend, info);
-	snprintf(info->name, sizeof(info->name), "sim:%s%s", info->config, keys ? keys : "");
+	if (!strncmp(name, "sim:", 4)) {
+		snprintf(info->name, sizeof(info->name), "sim:%s%s", info->config,
+			 keys ? keys : "");
+		return;
+	}
+	if (!strncmp(name, "/dev/accel/", 11))
+		name += 11;
+	snprintf(info->name, sizeof(info->name), "/dev/accel/%.48s", name);
 }
 
 int npurt_open(const char *name, struct npurt_device **result)
 {
+	struct npurt_device_entry first;
 	struct npurt_device *device;
 	int ret;
 
@@ -139,8 +143,10 @@ int npurt_open(const char *name, struct npurt_device **result)
 				  "npurt: npurt_open() has nowhere to put the device (NULL)");
 	if (!name || !*name)
 		name = secure_getenv("NPU_DEVICE");
-	if (!name || !*name)
-		name = known_devices[0].name;
+	if (!name || !*name) {
+		npurt_list(&first, sizeof(first), 1);
+		name = first.name;
+	}
 	device = calloc(1, sizeof(*device));
 	if (!device)
 		return npurt_fail(-ENOMEM, "npurt: no memory for a device");

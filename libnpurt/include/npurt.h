@@ -106,8 +106,9 @@ NPURT_API int npurt_list(struct npurt_device_entry *entries, size_t entry_bytes,
  * Boots the device's firmware where that is this library's work: `sim:` takes the image built
  * into the library, or the file that $NPU_FIRMWARE names.
  *
- * Return: 0; -EINVAL (name or key not understood), -ENODEV or -ENOENT (no such device), -EACCES,
- * -ENOMEM, -EPROTO (firmware speaks another version), -EIO (firmware refused or dead),
+ * Return: 0; -EINVAL (name or key not understood), -ENODEV or -ENOENT (no such device), -EACCES
+ * (the file's permissions), -EPERM (device cgroup), -ENOMEM, -EPROTO (firmware or kernel driver of
+ * another version), -EIO (firmware refused or dead),
  * -EOPNOTSUPP (this build has no way to such a device).
  * Any thread.  Guide: Devices.
  */

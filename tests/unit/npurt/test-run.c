@@ -102,8 +102,13 @@ static void test_names(void **state)
 	assert_int_equal(npurt_open("sim:npu-v3?memory=x", &device), -EINVAL);
 	assert_says("memory=x");
 	assert_int_equal(npurt_open("tty0", &device), -EINVAL);
-	assert_int_equal(npurt_open("/dev/accel/accel0", &device), -EOPNOTSUPP);
-	assert_says("sim:");
+	assert_int_equal(npurt_open("/dev/accel/accel1x", &device), -EINVAL);
+	assert_int_equal(npurt_open("accel01", &device), -EINVAL);
+	assert_says("accel01");
+	assert_int_equal(npurt_open("/dev/accel/accel99999", &device), -ENOENT);
+	assert_says("modprobe npu");
+	assert_int_equal(npurt_open("accel99998?pages=4k", &device), -ENOENT);
+	assert_says("/dev/accel/accel99998");
 	assert_null(device);
 	setenv("NPU_DEVICE", "sim:lowpower-v3?memory=64", 1);
 	ok(npurt_open(NULL, &device));

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The back end over the kernel driver: each operation is one ioctl or one mapping of
+ * uapi/drm/npu_accel.h. It holds no lock; the kernel orders what needs an order.
+ */
+#ifndef NPURT_DRM_BACKEND_H
+#define NPURT_DRM_BACKEND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backend.h"
+
+#define DRM_NAME_BYTES 40
+
+struct drm {
+	struct npurt_backend base;
+	int fd;
+	bool small_pages;
+	char path[DRM_NAME_BYTES]; /* /dev/accel/accelN */
+	int version_major, version_minor; /* the driver's, for people */
+};
+
+struct drm_context {
+	struct npurt_backend_context base;
+	struct drm *drm;
+	uint32_t ctx;
+	void *area; /* semaphores */
+	uint64_t area_bytes;
+};
+
+struct drm_queue {
+	struct npurt_backend_queue base;
+	uint32_t queue;
+	unsigned char *doorbell;
+	uint64_t doorbell_bytes;
+};
+
+static inline struct drm *drm_of(struct npurt_backend *backend)
+{
+	return (struct drm *)backend;
+}
+
+static inline struct drm_context *drm_context_of(struct npurt_backend_context *context)
+{
+	return (struct drm_context *)context;
+}
+
+/**
+ * drm_call() - an ioctl, again as long as signals come
+ *
+ * Return: 0 or a negative errno without a sentence.
+ */
+int drm_call(const struct drm *drm, unsigned long request, void *argument);
+
+/**
+ * drm_fail() - the sentence for a call that failed
+ * @error: negative errno
+ * @what: what was being done
+ *
+ * Return: @error.
+ */
+int drm_fail(const struct drm *drm, int error, const char *what);
+
+/* --------------------------------------------------------------- drm_context.c */
+
+int drm_context_create(struct npurt_backend *backend, uint32_t flags,
+		       struct npurt_backend_context **context);
+void drm_context_destroy(struct npurt_backend_context *context);
+int drm_bind(struct npurt_backend_context *context, uint64_t va, const struct npurt_memory *memory,
+	     unsigned int prot);
+void drm_unbind(struct npurt_backend_context *context, uint64_t va, uint64_t bytes);
+int drm_queue_create(struct npurt_backend_context *context, uint64_t ring_va, unsigned int log2,
+		     uint32_t priority, struct npurt_backend_queue **queue);
+void drm_queue_destroy(struct npurt_backend_queue *queue);
+void drm_doorbell(struct npurt_backend_queue *queue, uint64_t index);
+int drm_wait(struct npurt_backend_context *context, const struct npurt_wait *wait);
+int drm_last_fault(struct npurt_backend_context *context, uint32_t task_id,
+		   struct npurt_fault *fault);
+
+/* ---------------------------------------------------------------- drm_memory.c */
+
+int drm_memory_alloc(struct npurt_backend *backend, uint64_t bytes, struct npurt_memory *memory);
+void drm_memory_free(struct npurt_backend *backend, const struct npurt_memory *memory);
+
+/* ------------------------------------------------------------------ drm_list.c */
+
+/**
+ * drm_name() - the number in `accelN` or `/dev/accel/accelN`
+ * @length: of the name without its keys
+ *
+ * Return: N, or -1 when it is no such name.
+ */
+long drm_name(const char *name, size_t length);
+
+/**
+ * drm_open_failed() - the sentence for a device node that cannot be opened
+ * @error: positive errno of open()
+ *
+ * Return: the negative errno npurt_open() answers with.
+ */
+int drm_open_failed(const char *path, int error);
+
+#endif /* NPURT_DRM_BACKEND_H */

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+/* Buffers of the kernel driver, mapped into this process. */
+#include <errno.h>
+#include <sys/mman.h>
+
+#include <xf86drm.h>
+
+#include "drm_backend.h"
+#include "drm/npu_accel.h"
+
+#define LARGE_PAGE ((uint64_t)2 << 20)
+
+/* Address space of which a large buffer's mapping takes the aligned part. */
+static unsigned char *reserve(uint64_t bytes)
+{
+	unsigned char *start, *aligned;
+	uint64_t lead;
+
+	start = mmap(NULL, bytes + LARGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		     -1, 0);
+	if (start == MAP_FAILED)
+		return NULL;
+	lead = -(uint64_t)(uintptr_t)start & (LARGE_PAGE - 1);
+	aligned = start + lead;
+	if (lead)
+		munmap(start, lead);
+	if (lead < LARGE_PAGE)
+		munmap(aligned + bytes, LARGE_PAGE - lead);
+	return aligned;
+}
+
+static void *map(const struct drm *drm, uint64_t bytes, uint64_t offset)
+{
+	int flags = MAP_SHARED;
+	unsigned char *wanted = NULL;
+	void *host;
+
+	if (bytes >= LARGE_PAGE) {
+		wanted = reserve(bytes);
+		if (!wanted)
+			return MAP_FAILED;
+		flags |= MAP_FIXED;
+	}
+	host = mmap(wanted, bytes, PROT_READ | PROT_WRITE, flags, drm->fd, (off_t)offset);
+	if (host == MAP_FAILED) {
+		int error = errno;
+
+		if (wanted)
+			munmap(wanted, bytes);
+		errno = error;
+		return host;
+	}
+	/* A child would read and write its parent's buffers. */
+	madvise(host, bytes, MADV_DONTFORK);
+	return host;
+}
+
+int drm_memory_alloc(struct npurt_backend *backend, uint64_t bytes, struct npurt_memory *memory)
+{
+	struct drm_npu_gem_create create = { .size = bytes };
+	struct drm_npu_gem_info info = { 0 };
+	struct drm *drm = drm_of(backend);
+	void *host;
+	int ret;
+
+	ret = drm_call(drm, DRM_IOCTL_NPU_GEM_CREATE, &create);
+	if (ret)
+		return drm_fail(drm, ret, "making a buffer");
+	info.handle = create.handle;
+	ret = drm_call(drm, DRM_IOCTL_NPU_GEM_INFO, &info);
+	if (!ret) {
+		/* All of it: the processor's pages may be larger than the device's. */
+		host = map(drm, create.size, info.mmap_offset);
+		if (host == MAP_FAILED)
+			ret = -errno;
+	}
+	if (ret) {
+		drmCloseBufferHandle(drm->fd, create.handle);
+		return drm_fail(drm, ret, "mapping a buffer");
+	}
+	memory->host = host;
+	memory->bytes = bytes;
+	memory->handle = create.handle;
+	return 0;
+}
+
+void drm_memory_free(struct npurt_backend *backend, const struct npurt_memory *memory)
+{
+	/* munmap() takes the whole of a larger page, as the mapping did. */
+	munmap(memory->host, memory->bytes);
+	drmCloseBufferHandle(drm_of(backend)->fd, (uint32_t)memory->handle);
+}
