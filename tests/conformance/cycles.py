@@ -28,6 +28,7 @@ MODELS = {
     "recognizer-160": ("ocr/assets/ch_PP-OCRv4_rec_infer.onnx", "x=1x3x48x160"),
 }
 PROCESSES = 10
+LATENCIES = [20, 120, 700]
 UTILIZATION = 0.85
 
 count = failed = 0
@@ -58,6 +59,17 @@ def run(binary, *words):
     return json.loads(done.stdout)
 
 
+def output_bytes(binary, name, device):
+    """The only output for a fixed random input."""
+    listing = json.loads(subprocess.run([os.path.join(BIN, "npu-objdump"), binary, "--json"], check=True,
+                                        stdout=subprocess.PIPE).stdout)
+    source, target = scratch(name + "-in.npy"), scratch(name + "-out.npy")
+    shape = [t["shape"] if "shape" in t else t["dims"] for t in listing["inputs"]][0]
+    np.save(source, np.random.RandomState(5).standard_normal(shape).astype(np.float32))
+    run(binary, "--device", device, "--input", source, "--output", target)
+    return np.load(target).tobytes()
+
+
 def small():
     with open(os.path.join(HERE, "cycles.json"), encoding="utf-8") as file:
         wanted = json.load(file)["cycles"]
@@ -70,6 +82,11 @@ def small():
         check(set(cycles) == {wanted[name]},
               "%s: %s cycles in %d processes (%d in cycles.json)" %
               (name, sorted(set(cycles)), len(cycles), wanted[name]))
+        results = [output_bytes(binary, name, "sim:npu-v3?dram_latency=%d" % latency)
+                   for latency in LATENCIES]
+        check(len(set(results)) == 1 and len(results[0]) > 0,
+              "%s: the same bytes whatever DRAM's latency (%s cycles): no race between engines" %
+              (name, ", ".join(map(str, LATENCIES))))
         plain = run(binary, "--device", "sim:npu-v3?vector=off")
         check(plain["cycles"] == cycles[0], "%s: without vector code %d" % (name, plain["cycles"]))
         many = run(binary, "--iterations", "4")
