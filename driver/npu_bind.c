@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * DRM_IOCTL_NPU_VM_BIND. Everything that can fail is done first: memory is pinned, objects and
- * tables are made, and the operations are played through on the tree of mappings, which can be taken
- * back. Then the tables are written, which cannot fail.
+ * tables are made, and the operations are played through on the tree of mappings, which can be
+ * taken back. Then the tables are written, which cannot fail.
  */
 #include <linux/dma-mapping.h>
 #include <linux/kref.h>
@@ -19,6 +19,11 @@
 
 #define NPU_LARGE_SHIFT		NPU_LARGE_PAGE_SHIFT
 #define NPU_HUGE_SHIFT		30	/* what a table of the middle level covers */
+
+/* A program's flags are handed on as they are. */
+static_assert(DRM_NPU_BIND_READ == NPU_PROT_READ);
+static_assert(DRM_NPU_BIND_WRITE == NPU_PROT_WRITE);
+static_assert(DRM_NPU_BIND_EXEC == NPU_PROT_EXEC);
 
 /**
  * struct npu_pinning - memory that is held and mapped for the device
@@ -107,7 +112,7 @@ static void npu_pinning_put(struct npu_pinning *pinning)
 	kref_put(&pinning->ref, npu_pinning_free);
 }
 
-/* Pages of our own: mapped for this range alone, so that unbinding the driver leaves none mapped. */
+/* Mapped for this range alone, and by the binding: unbinding the driver leaves no page mapped. */
 static int npu_pinning_map_pages(struct npu_pinning *pinning)
 {
 	struct drm_gem_shmem_object *shmem = to_drm_gem_shmem_obj(pinning->obj);
@@ -308,7 +313,8 @@ static struct npu_mapping *npu_mapping_find(struct npu_vm *vm, u64 va)
 
 static bool npu_mapping_less(struct rb_node *a, const struct rb_node *b)
 {
-	return rb_entry(a, struct npu_mapping, node)->va < rb_entry(b, struct npu_mapping, node)->va;
+	return rb_entry(a, struct npu_mapping, node)->va <
+	       rb_entry(b, struct npu_mapping, node)->va;
 }
 
 static void npu_mapping_insert(struct npu_vm *vm, struct npu_mapping *mapping)

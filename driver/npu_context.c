@@ -50,8 +50,8 @@ static size_t npu_context_values_bytes(struct npu_context *ctx)
 }
 
 /*
- * Pages of their own rather than coherent memory, as processes may keep them mapped when the device is
- * gone. The device must see processor caches, which is checked before it is used at all.
+ * Pages of their own rather than coherent memory, as processes may keep them mapped when the device
+ * is gone. The device must see processor caches, which is checked before it is used at all.
  */
 static int npu_context_area_init(struct npu_context *ctx)
 {
@@ -233,7 +233,7 @@ unlock:
 	return ret;
 }
 
-/* The device forgets it; if it does not, it is stopped, so that memory can be reused in any case. */
+/* The device forgets it, or is stopped: memory can be reused in any case. */
 static void npu_context_withdraw(struct npu_context *ctx)
 {
 	struct npu_message message = { .kind = cpu_to_le16(NPU_MESSAGE_CONTEXT_DESTROY) };
@@ -251,7 +251,7 @@ static void npu_context_withdraw(struct npu_context *ctx)
 	} else {
 		npu_context_update(ctx, 0);
 		npu_mmu_invalidate_context(ndev, ctx->index);
-		/* What it still has in the rings must not be taken for a later one's of this number. */
+		/* What is in the rings must not be taken for a later one's of this number. */
 		npu_irq_drain(ndev);
 	}
 	drm_dev_exit(idx);
@@ -261,8 +261,8 @@ static void npu_context_withdraw(struct npu_context *ctx)
  * npu_context_shut() - end a context, whoever still holds a reference
  * @ctx: the context
  *
- * When it returns, the device does not reach the context's memory any more, and nothing of it is mapped
- * for DMA. May be called again.
+ * When it returns, the device does not reach the context's memory any more, and nothing of it is
+ * mapped for DMA. May be called again.
  */
 void npu_context_shut(struct npu_context *ctx)
 {

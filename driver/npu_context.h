@@ -29,7 +29,7 @@ struct vm_area_struct;
  */
 struct npu_vm {
 	struct npu_device *ndev;
-	struct mutex lock;
+	struct mutex lock; /* everything here */
 	struct npu_pgtable tables;
 	struct rb_root mappings;
 	struct list_head reserve;

@@ -208,6 +208,7 @@ int npu_device_init(struct npu_device *ndev);
 int npu_device_enter(struct npu_device *ndev, int *idx);
 void npu_device_stop(struct npu_device *ndev);
 void npu_device_die(struct npu_device *ndev, const char *why);
+void npu_device_shutdown(struct npu_device *ndev);
 void npu_device_remove(struct npu_device *ndev);
 
 /* npu_pci.c */

@@ -33,7 +33,7 @@ static const struct drm_ioctl_desc npu_ioctls[] = {
 	NPU_IOCTL(SEM_WAIT, npu_semaphore_wait_ioctl),
 };
 
-/* DRM cuts what a program's structure has beyond ours; it must not have asked for anything there. */
+/* DRM cuts what a program's structure has beyond ours: nothing may have been asked for there. */
 static int npu_check_tail(unsigned int cmd, unsigned long arg)
 {
 	unsigned int nr = DRM_IOCTL_NR(cmd) - DRM_COMMAND_BASE;
@@ -269,6 +269,13 @@ static void npu_device_wake_all(struct npu_device *ndev)
 	}
 }
 
+static void npu_device_give_up(struct npu_device *ndev)
+{
+	npu_device_stop(ndev);
+	npu_device_wake_all(ndev);
+	npu_doorbell_revoke_all(ndev);
+}
+
 /**
  * npu_device_die() - the device cannot be worked with any more
  * @ndev: the device
@@ -281,11 +288,18 @@ void npu_device_die(struct npu_device *ndev, const char *why)
 {
 	if (xchg(&ndev->dead, true))
 		return;
-	drm_err(&ndev->drm, "%s; the device is stopped, unbind and bind the driver to start it again\n",
-		why);
-	npu_device_stop(ndev);
-	npu_device_wake_all(ndev);
-	npu_doorbell_revoke_all(ndev);
+	drm_err(&ndev->drm, "%s; it is stopped until the driver is unbound and bound again\n", why);
+	npu_device_give_up(ndev);
+}
+
+/**
+ * npu_device_shutdown() - the system goes down; what comes after it must not find DMA going on
+ * @ndev: the device
+ */
+void npu_device_shutdown(struct npu_device *ndev)
+{
+	if (!xchg(&ndev->dead, true))
+		npu_device_give_up(ndev);
 }
 
 /**

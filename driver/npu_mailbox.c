@@ -68,8 +68,8 @@ static int npu_mailbox_wait(struct npu_device *ndev, struct npu_message *message
  * @ndev: the caller is inside npu_device_enter(), or probing
  * @message: kind and arguments; replaced by the answer
  *
- * Return: 0; -EINVAL (the firmware refuses an argument), -EPROTO (the version), -EIO (the message, or
- * it answers nonsense), -ENODEV (the device is dead).
+ * Return: 0; -EINVAL (the firmware refuses an argument), -EPROTO (the version), -EIO (the message,
+ * or it answers nonsense), -ENODEV (the device is dead).
  */
 int npu_mailbox_send(struct npu_device *ndev, struct npu_message *message)
 {
@@ -124,7 +124,7 @@ int npu_mailbox_hello(struct npu_device *ndev)
 	ret = npu_mailbox_send(ndev, &message);
 	if (ret == -EPROTO)
 		return dev_err_probe(ndev->drm.dev, ret,
-				     "the firmware serves mailbox versions %u to %u, the driver speaks %u\n",
+				     "the firmware serves mailboxes %u to %u, not %u\n",
 				     le32_to_cpu(message.argument[1]),
 				     le32_to_cpu(message.argument[0]) >> 16, NPU_MAILBOX_ABI_MAJOR);
 	if (ret)

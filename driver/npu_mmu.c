@@ -56,8 +56,8 @@ static void npu_table_free(void *owner, void *table, __u64 dma)
 }
 
 /*
- * Two pages at most, and after the point of no return: a failure would leave some operations of a call
- * done and others not.
+ * Two pages at most, and after the point of no return: a failure would leave some operations of a
+ * call done and others not.
  */
 static void *npu_host_alloc(void *owner, unsigned long bytes)
 {
@@ -179,8 +179,8 @@ static void npu_mmu_invalidate(struct npu_device *ndev, u32 command)
  * @ndev: the caller is inside npu_device_enter()
  * @index: hardware number of the context
  *
- * When it returns, memory that was unmapped before is not reached any more: the device has completed
- * it, or is stopped.
+ * When it returns, memory that was unmapped before is not reached any more: the device has
+ * completed it, or is stopped.
  */
 void npu_mmu_invalidate_context(struct npu_device *ndev, u32 index)
 {

@@ -106,10 +106,9 @@ static void npu_pci_remove(struct pci_dev *pdev)
 	npu_device_remove(pci_get_drvdata(pdev));
 }
 
-/* The next kernel must not find a device that writes to its memory. */
 static void npu_pci_shutdown(struct pci_dev *pdev)
 {
-	npu_device_die(pci_get_drvdata(pdev), "the system shuts down");
+	npu_device_shutdown(pci_get_drvdata(pdev));
 }
 
 static const struct pci_device_id npu_pci_ids[] = {

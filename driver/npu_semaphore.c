@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sleeping on semaphores. The device is asked to tell once when a semaphore reaches the lowest value
- * somebody waits for: one posted write and one interrupt a sleep, no register is read. Authority:
- * Documentation/hardware/queues.rst, "Watches".
+ * Sleeping on semaphores. The device is asked to tell once when a semaphore reaches the lowest
+ * value somebody waits for: one posted write and one interrupt a sleep, no register is read.
+ * Authority: Documentation/hardware/queues.rst, "Watches".
  */
 #include <linux/hrtimer.h>
 #include <linux/ktime.h>

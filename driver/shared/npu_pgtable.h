@@ -43,13 +43,13 @@
 #define NPU_PTE_PAGE_MASK	((((__u64)1 << 44) - 1) << NPU_PTE_PAGE_SHIFT)
 
 /* What the device may do with a range. Writing without reading does not exist in Sv39. */
-#define NPU_PROT_READ		(1u << 0)
-#define NPU_PROT_WRITE		(1u << 1)
-#define NPU_PROT_EXEC		(1u << 2)
+#define NPU_PROT_READ		0x1u
+#define NPU_PROT_WRITE		0x2u
+#define NPU_PROT_EXEC		0x4u
 #define NPU_PROT_ALL		7u
 
 /* 4 KiB leaves only, however well the memory is aligned. */
-#define NPU_MAP_SMALL_PAGES	(1u << 0)
+#define NPU_MAP_SMALL_PAGES	0x1u
 
 struct npu_pgtable_node;
 

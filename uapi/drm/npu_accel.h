@@ -43,8 +43,8 @@ extern "C" {
  * (semaphores) and DRM_IOCTL_NPU_QUEUE_CREATE (doorbell), and mean nothing in themselves.
  *
  * The semaphore area is an array of __le64, one a semaphore, and behind them a __le32 status
- * word: zero while the context works, afterwards an errno (EIO, ENODEV) that tells why it does not. It
- * can only be mapped for reading. Values are to be loaded with acquire semantics. The mapping
+ * word: zero while the context works, afterwards an errno (EIO, ENODEV) that tells why it does not.
+ * It can only be mapped for reading. Values are to be loaded with acquire semantics. The mapping
  * stays when context, file or device are gone.
  *
  * A doorbell is one page, to be mapped shared and for writing only. The mapping is not inherited by
