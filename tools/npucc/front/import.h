@@ -18,7 +18,7 @@
 #define IMPORT_UNKNOWN 1	/* no canonical form; node->problem says why */
 
 #define IMPORT_MAX_INLINE_DEPTH	16
-#define IMPORT_DEFAULT_FOLD_WORK ((uint64_t)20 << 30)
+#define IMPORT_DEFAULT_FOLD_WORK ((uint64_t)2 << 30)
 
 struct import_scope;
 

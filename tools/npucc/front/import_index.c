@@ -59,6 +59,13 @@ static int import_constant_node(struct import_node *in)
 	return import_unknown(in, "it holds strings or a sparse tensor, or nothing at all");
 }
 
+static bool is_zero(const void *element, uint32_t bytes)
+{
+	static const uint8_t zeros[8];
+
+	return !memcmp(element, zeros, bytes);
+}
+
 static int import_constant_of_shape(struct import_node *in)
 {
 	const struct onnx_attribute *fill = import_attribute(in, "value");
@@ -87,6 +94,9 @@ static int import_constant_of_shape(struct import_node *in)
 		return -1;
 	count = graph_element_count(value);
 	bytes = graph_dtype_bytes(dtype);
+	/* Zeros are there already, and untouched memory costs nothing. */
+	if (element && is_zero(element, bytes))
+		element = NULL;
 	for (i = 0; element && i < count; i++)
 		memcpy((uint8_t *)data + i * bytes, element, bytes);
 	return import_result(in, 0, value);

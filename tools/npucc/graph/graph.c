@@ -187,9 +187,10 @@ static int graph_add_use(struct graph *graph, struct graph_value *value, struct 
 
 static void graph_drop_use(struct graph_value *value, const struct graph_node *node, uint32_t index)
 {
-	uint32_t i;
+	uint32_t i = value->use_count;
 
-	for (i = 0; i < value->use_count; i++) {
+	/* From the end, where the use is that passes which clear up drop next. */
+	while (i-- > 0) {
 		if (value->uses[i].node != node || value->uses[i].index != index)
 			continue;
 		memmove(&value->uses[i], &value->uses[i + 1],

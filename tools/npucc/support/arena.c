@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define ARENA_BLOCK_BYTES (64u << 10)
-#define ARENA_DEFAULT_LIMIT (8ull << 30)
+#define ARENA_DEFAULT_LIMIT (4ull << 30)
 #define ARENA_BIG_ALIGN 64u
 #define ARENA_SMALL_ALIGN 16u
 

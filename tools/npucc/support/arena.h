@@ -22,7 +22,7 @@ struct arena {
 
 /*
  * arena_init - make an empty arena.
- * @limit: bytes it may hand out in all; 0 means the default of 8 GiB. Hostile
+ * @limit: bytes it may hand out in all; 0 means the default of 4 GiB. Hostile
  *	models are stopped by this, not by the machine running out of memory.
  */
 void arena_init(struct arena *arena, uint64_t limit);
