@@ -130,7 +130,8 @@ static void test_msi_only(void **state)
 	guest_stop(&guest);
 }
 
-static struct npu_packet_copy copy_packet(uint32_t task, uint64_t to, uint64_t from, uint64_t record)
+static struct npu_packet_copy copy_packet(uint32_t task, uint64_t to, uint64_t from,
+					  uint64_t record)
 {
 	return (struct npu_packet_copy){
 		.header = NPU_PACKET_HEADER(NPU_PACKET_COPY, 0, 0),

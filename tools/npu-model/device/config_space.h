@@ -38,7 +38,7 @@ struct config_space {
 
 /* What a write has done, besides being remembered. */
 #define CONFIG_EFFECT_RESET	(1u << 0)	/* a function level reset is asked for */
-#define CONFIG_EFFECT_STATE	(1u << 1)	/* config_space_state() may say something else now */
+#define CONFIG_EFFECT_STATE	(1u << 1)	/* config_space_state() may have changed */
 
 /* What the rest of the device has to know. */
 struct config_state {

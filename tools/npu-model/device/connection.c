@@ -63,7 +63,7 @@ int connection_listen(const char *path, char *error, size_t error_size)
 	     bind_private(fd, &address))) {
 		snprintf(error, error_size, "cannot make the socket %s: %s%s", path,
 			 strerror(errno),
-			 errno == EADDRINUSE ? " by another program, or the file is no socket" : "");
+			 errno == EADDRINUSE ? " by another program, or it is no socket" : "");
 		close(fd);
 		return -1;
 	}

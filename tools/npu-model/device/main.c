@@ -7,13 +7,14 @@
 #include "server.h"
 
 static const char usage[] =
-	"usage: npu-device --socket PATH [--config CONFIG] [--doorbells trapped|mapped] [--msi-only]\n"
+	"usage: npu-device --socket PATH [--config CONFIG] [--doorbells trapped|mapped]\n"
+	"                  [--msi-only]\n"
 	"Serves the NPU as a PCIe card to QEMU's vfio-user-pci, until SIGINT or SIGTERM.\n"
 	"\n"
 	"  --socket PATH      where QEMU connects to\n"
 	"  --config CONFIG    npu-v3 (default), lowpower-v3, npu-v3?clusters=2\n"
-	"  --doorbells KIND   trapped (default): each store is a message; mapped: shared memory that\n"
-	"                     a thread looks at all the time\n"
+	"  --doorbells KIND   trapped (default): each store is a message; mapped: shared memory\n"
+	"                     that a thread looks at all the time\n"
 	"  --msi-only         a card without MSI-X\n"
 	"  --help, --version\n";
 
