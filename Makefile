@@ -4,7 +4,7 @@
 JOBS ?= $(shell nproc)
 MAIN := build/main
 
-.PHONY: all configure deps demo check bench clean distclean
+.PHONY: all configure deps demo demo-qemu check bench clean distclean
 
 all: configure
 	@ninja -j $(JOBS) -C $(MAIN) >$(MAIN)/build.log || { cat $(MAIN)/build.log; exit 1; }
@@ -21,6 +21,14 @@ demo:
 	@tools/scripts/fetch-models demo
 	@$(MAKE) --no-print-directory all
 	@tools/scripts/demo
+
+# The same text through the kernel driver, in a QEMU guest: make demo-qemu KERNELS="6.12 7.3"
+KERNELS ?= 7.3
+demo-qemu:
+	@tools/scripts/install-deps qemu
+	@tools/scripts/fetch-models demo
+	@$(MAKE) --no-print-directory all
+	@tools/scripts/demo-qemu $(KERNELS)
 
 check:
 	@tools/scripts/install-deps check
