@@ -290,6 +290,11 @@ static int start(struct npu_model_thread *thread)
 	int result;
 
 	sigfillset(&all);
+	/* The thread's own faults: blocked, they end the process whatever handler it has. */
+	sigdelset(&all, SIGBUS);
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGFPE);
+	sigdelset(&all, SIGILL);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	result = pthread_create(&thread->thread, NULL, run, thread);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -25,7 +25,8 @@ struct npu_model_thread;
  * @spin_us:	how long the thread spins on an idle device before it sleeps; 0: not at all. With
  *		one CPU it never spins.
  *
- * The other parameters and @error as npu_model_create(). All signals are blocked in the thread.
+ * The other parameters and @error as npu_model_create(). All signals are blocked in the thread,
+ * but for those of its own faults (SIGBUS and so on).
  * Returns NULL with a sentence in @error. To be freed with npu_model_thread_destroy().
  */
 struct npu_model_thread *npu_model_thread_create(const char *config,

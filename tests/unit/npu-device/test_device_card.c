@@ -292,6 +292,43 @@ static void test_bad_memory(void **state)
 	guest_stop(&guest);
 }
 
+/*
+ * The file behind memory is cut off while the device knows pointers into it: the device reads
+ * zeros, and goes on.
+ */
+static void test_shrunk_memory(void **state)
+{
+	struct npu_packet_copy copy;
+	struct guest guest;
+	uint64_t data;
+	uint8_t *target;
+	int fd;
+
+	(void)state;
+	guest_start(&guest, program, NULL);
+	boot_and_open(&guest);
+	data = guest_pages(&guest, 6);
+	guest_map(&guest, DATA_VA, data, 6, NPU_PROT_READ | NPU_PROT_WRITE);
+	target = guest_pointer(&guest, data + 0x2000);
+	fd = memfd_create("other", MFD_CLOEXEC);
+	assert_int_equal(ftruncate(fd, 8192), 0);
+	assert_int_equal(vfio_client_map(&guest.client, GONE_DMA, 8192, fd, 0, 3), 0);
+	guest_map(&guest, RO_VA, GONE_DMA, 2, NPU_PROT_READ | NPU_PROT_WRITE);
+	for (uint64_t i = 1; i <= 2; i++) {
+		memset(target, 0xa5, 8192);
+		copy = copy_packet((uint32_t)i, DATA_VA + 0x2000, RO_VA, DATA_VA + 0x5000);
+		guest_push(&guest, &copy);
+		guest_doorbell(&guest);
+		guest_wait64(&guest, guest.ring + offsetof(struct npu_ring_control, read_index), i);
+		assert_int_equal(target[0], 0);
+		assert_int_equal(target[5999], 0);
+		assert_int_equal(target[6000], 0xa5);
+		assert_int_equal(ftruncate(fd, 0), 0);
+	}
+	close(fd);
+	guest_stop(&guest);
+}
+
 static void test_bus_master(void **state)
 {
 	struct guest guest;
@@ -444,6 +481,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_msi_only),
 		cmocka_unit_test(test_work),
 		cmocka_unit_test(test_bad_memory),
+		cmocka_unit_test(test_shrunk_memory),
 		cmocka_unit_test(test_bus_master),
 		cmocka_unit_test(test_masks),
 		cmocka_unit_test(test_resets),
