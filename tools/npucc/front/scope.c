@@ -34,7 +34,9 @@ void scope_open(struct import_scope *scope, struct import_scope *outer,
 void scope_close(struct import_scope *scope)
 {
 	free(scope->buckets);
+	free(scope->infos);
 	scope->buckets = NULL;
+	scope->infos = NULL;
 }
 
 static int scope_grow(struct import_scope *scope)
@@ -133,27 +135,50 @@ const struct onnx_function *scope_function(const struct import_scope *scope)
 	return call ? call->function : NULL;
 }
 
-static const struct onnx_value_info *find_info(const struct onnx_value_info *infos, uint32_t count,
-					       struct wire_bytes name)
+static const struct onnx_value_info *info_at(const struct onnx_graph *graph, uint64_t index)
 {
-	uint32_t i;
-
-	for (i = 0; i < count; i++)
-		if (onnx_equal(infos[i].name, name))
-			return &infos[i];
-	return NULL;
+	/* What the graph says of its outputs counts more. */
+	if (index < graph->output_count)
+		return &graph->outputs[index];
+	return &graph->value_infos[index - graph->output_count];
 }
 
-const struct onnx_value_info *scope_value_info(const struct import_scope *scope, const char *name,
+/* Slots hold one more than an index, 0 when free; the first of a name stays. */
+static int index_infos(struct import_scope *scope)
+{
+	uint64_t count = (uint64_t)scope->graph->output_count + scope->graph->value_info_count, i;
+	uint64_t slots = 16;
+
+	while (slots < count * 2)
+		slots *= 2;
+	scope->infos = calloc(slots, sizeof(*scope->infos));
+	if (!scope->infos)
+		return -1;
+	scope->info_slots = slots;
+	for (i = 0; i < count; i++) {
+		uint64_t slot = hash_bytes(info_at(scope->graph, i)->name) & (slots - 1);
+
+		while (scope->infos[slot])
+			slot = (slot + 1) & (slots - 1);
+		scope->infos[slot] = i + 1;
+	}
+	return 0;
+}
+
+const struct onnx_value_info *scope_value_info(struct import_scope *scope, const char *name,
 					       size_t length)
 {
 	struct wire_bytes bytes = { (const uint8_t *)name, length };
-	const struct onnx_value_info *info;
+	uint64_t slot;
 
-	if (!scope->graph)
+	if (!scope->graph || (!scope->infos && index_infos(scope)))
 		return NULL;
-	info = find_info(scope->graph->outputs, scope->graph->output_count, bytes);
-	if (info)
-		return info;
-	return find_info(scope->graph->value_infos, scope->graph->value_info_count, bytes);
+	slot = hash_bytes(bytes) & (scope->info_slots - 1);
+	for (; scope->infos[slot]; slot = (slot + 1) & (scope->info_slots - 1)) {
+		const struct onnx_value_info *info = info_at(scope->graph, scope->infos[slot] - 1);
+
+		if (onnx_equal(info->name, bytes))
+			return info;
+	}
+	return NULL;
 }

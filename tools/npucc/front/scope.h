@@ -19,6 +19,8 @@ struct import_scope {
 	struct scope_entry **buckets;
 	uint32_t bucket_count;
 	uint32_t count;
+	uint64_t *infos;			/* index of the graph's value infos, when asked */
+	uint64_t info_slots;
 };
 
 /* scope_open - @outer may be NULL. scope_close() frees the table. */
@@ -40,7 +42,7 @@ const struct onnx_function *scope_function(const struct import_scope *scope);
 const struct import_scope *scope_call(const struct import_scope *scope);
 
 /* scope_value_info - what the graph states about a value, NULL when nothing. */
-const struct onnx_value_info *scope_value_info(const struct import_scope *scope,
-					       const char *name, size_t length);
+const struct onnx_value_info *scope_value_info(struct import_scope *scope, const char *name,
+					       size_t length);
 
 #endif

@@ -15,14 +15,23 @@ static int broken(struct diag *diag, const struct graph_node *node, const char *
 			  node->name, graph_op_name(node->op), what, index);
 }
 
-static bool has_use(const struct graph_value *value, const struct graph_node *node, uint32_t index)
+/* The list of uses names exactly the places that read the value; @reads of them exist. */
+static int verify_uses(const struct graph_value *value, uint32_t reads, struct diag *diag)
 {
 	uint32_t i;
 
-	for (i = 0; i < value->use_count; i++)
-		if (value->uses[i].node == node && value->uses[i].index == index)
-			return true;
-	return false;
+	for (i = 0; i < value->use_count; i++) {
+		const struct graph_use *use = &value->uses[i];
+
+		if (use->index >= use->node->input_count || use->node->inputs[use->index] != value)
+			return broken(diag, use->node, "a use is listed that does not exist", i);
+	}
+	if (value->use_count == reads)
+		return 0;
+	return diag_error(diag,
+			  "internal error: value '%s' lists %" PRIu32 " uses, %" PRIu32
+			  " exist; please report this with the model",
+			  value->name, value->use_count, reads);
 }
 
 /* @seen: by value id, true once its producer has been passed. */
@@ -37,8 +46,6 @@ static int verify_inputs(const struct graph_node *node, const bool *seen, struct
 			continue;
 		if (!value->is_input && !value->data && !seen[value->id])
 			return broken(diag, node, "input is made by no node before it", i);
-		if (!has_use(value, node, i))
-			return broken(diag, node, "input is not in its value's list of uses", i);
 	}
 	return 0;
 }
@@ -69,7 +76,7 @@ static bool may_have_activation(enum graph_op op)
 	       op == GRAPH_OP_ELTWISE;
 }
 
-static int verify_nodes(const struct graph *graph, bool *seen, uint64_t *uses, struct diag *diag)
+static int verify_nodes(const struct graph *graph, bool *seen, uint32_t *reads, struct diag *diag)
 {
 	const struct graph_node *node, *previous = NULL;
 	uint32_t count = 0, i;
@@ -83,7 +90,8 @@ static int verify_nodes(const struct graph *graph, bool *seen, uint64_t *uses, s
 		    !may_have_activation(node->op))
 			return broken(diag, node, "carries an activation it cannot have", 0);
 		for (i = 0; i < node->input_count; i++)
-			*uses += node->inputs[i] != NULL;
+			if (node->inputs[i])
+				reads[node->inputs[i]->id]++;
 		if (graph_check_node(node, diag))
 			return -1;
 		count++;
@@ -116,25 +124,22 @@ static int verify_ends(const struct graph *graph, const bool *seen, struct diag 
 int graph_verify(const struct graph *graph, struct diag *diag)
 {
 	bool *seen = calloc((size_t)graph->value_count + 1, sizeof(*seen));
-	uint64_t uses = 0, listed = 0;
+	uint32_t *reads = calloc((size_t)graph->value_count + 1, sizeof(*reads));
 	int result = -1;
 	uint32_t i;
 
-	if (!seen)
-		return diag_error(diag, "not enough memory to verify the graph");
-	if (verify_nodes(graph, seen, &uses, diag) || verify_ends(graph, seen, diag))
-		goto out;
-	for (i = 0; i < graph->value_count; i++)
-		listed += graph->values[i]->use_count;
-	if (listed != uses) {
-		diag_error(diag,
-			   "internal error: %" PRIu64 " uses are listed, %" PRIu64 " exist; please "
-			   "report this with the model",
-			   listed, uses);
+	if (!seen || !reads) {
+		diag_error(diag, "not enough memory to verify the graph");
 		goto out;
 	}
+	if (verify_nodes(graph, seen, reads, diag) || verify_ends(graph, seen, diag))
+		goto out;
+	for (i = 0; i < graph->value_count; i++)
+		if (verify_uses(graph->values[i], reads[i], diag))
+			goto out;
 	result = 0;
 out:
 	free(seen);
+	free(reads);
 	return result;
 }
