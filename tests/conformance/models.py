@@ -27,7 +27,7 @@ OCR = os.path.join(CORPUS, "ocr/assets")
 PHOTOGRAPHS = os.path.join(CORPUS, "opencv/usr/share/doc/opencv-doc/examples/text")
 ABSOLUTE = 2e-2
 CLEAR = 4e-2
-FEW = 2
+FEW = 5
 
 count = failed = 0
 
