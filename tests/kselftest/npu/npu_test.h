@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the tests of /dev/accel/accelN share. They call the kernel without a library between, and
+ * expect what uapi/drm/npu_accel.h promises.
+ */
+#ifndef NPU_TEST_H
+#define NPU_TEST_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "drm/npu_accel.h"
+#include "npu/npu_packet.h"
+#include "kselftest_harness.h"
+
+#define PAGE ((uint64_t)4096)
+#define MILLISECOND 1000000ll
+
+/* Where no test binds anything by itself. */
+#define RING_VA 0x10000000ull
+
+static inline int npu_open(void)
+{
+	const char *path = getenv("NPU_TEST_DEVICE");
+
+	return open(path ? path : "/dev/accel/accel0", O_RDWR | O_CLOEXEC);
+}
+
+/* 0 or a negative errno. */
+static inline int npu_call(int fd, unsigned long request, void *argument)
+{
+	return ioctl(fd, request, argument) ? -errno : 0;
+}
+
+static inline uint64_t npu_param(int fd, uint32_t param)
+{
+	struct drm_npu_get_param get = { .param = param };
+
+	return npu_call(fd, DRM_IOCTL_NPU_GET_PARAM, &get) ? 0 : get.value;
+}
+
+static inline int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ll + now.tv_nsec;
+}
+
+/* A handle, 0 when there is none. */
+static inline uint32_t npu_buffer(int fd, uint64_t bytes)
+{
+	struct drm_npu_gem_create create = { .size = bytes };
+
+	return npu_call(fd, DRM_IOCTL_NPU_GEM_CREATE, &create) ? 0 : create.handle;
+}
+
+static inline int npu_close_handle(int fd, uint32_t handle)
+{
+	struct drm_gem_close gone = { .handle = handle };
+
+	return npu_call(fd, DRM_IOCTL_GEM_CLOSE, &gone);
+}
+
+static inline void *npu_map(int fd, uint32_t handle, uint64_t bytes)
+{
+	struct drm_npu_gem_info info = { .handle = handle };
+
+	if (npu_call(fd, DRM_IOCTL_NPU_GEM_INFO, &info))
+		return MAP_FAILED;
+	return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)info.mmap_offset);
+}
+
+static inline uint32_t npu_context(int fd)
+{
+	struct drm_npu_ctx_create create = { 0 };
+
+	return npu_call(fd, DRM_IOCTL_NPU_CTX_CREATE, &create) ? 0 : create.ctx;
+}
+
+static inline int npu_context_destroy(int fd, uint32_t ctx)
+{
+	struct drm_npu_ctx_destroy destroy = { .ctx = ctx };
+
+	return npu_call(fd, DRM_IOCTL_NPU_CTX_DESTROY, &destroy);
+}
+
+static inline int npu_bind_ops(int fd, uint32_t ctx, struct drm_npu_bind_op *ops, uint32_t count)
+{
+	struct drm_npu_vm_bind bind = {
+		.ctx = ctx,
+		.ops = { .stride = sizeof(*ops), .count = count, .array = (uintptr_t)ops },
+	};
+
+	return npu_call(fd, DRM_IOCTL_NPU_VM_BIND, &bind);
+}
+
+static inline int npu_bind(int fd, uint32_t ctx, uint32_t handle, uint64_t va, uint64_t bytes)
+{
+	struct drm_npu_bind_op op = {
+		.flags = DRM_NPU_BIND_READ | DRM_NPU_BIND_WRITE,
+		.handle = handle,
+		.va = va,
+		.bytes = bytes,
+	};
+
+	return npu_bind_ops(fd, ctx, &op, 1);
+}
+
+static inline int npu_unbind(int fd, uint32_t ctx, uint64_t va, uint64_t bytes)
+{
+	struct drm_npu_bind_op op = { .type = DRM_NPU_BIND_UNMAP, .va = va, .bytes = bytes };
+
+	return npu_bind_ops(fd, ctx, &op, 1);
+}
+
+static inline int npu_wait(int fd, uint32_t ctx, uint32_t sem, uint64_t value, int64_t deadline_ns)
+{
+	struct drm_npu_sem one = { .sem = sem, .value = value };
+	struct drm_npu_sem_wait wait = {
+		.ctx = ctx,
+		.sems = { .stride = sizeof(one), .count = 1, .array = (uintptr_t)&one },
+		.deadline_ns = deadline_ns,
+	};
+
+	return npu_call(fd, DRM_IOCTL_NPU_SEM_WAIT, &wait);
+}
+
+/* A context with a queue, ready to take packets. */
+struct npu_lane {
+	int fd;
+	uint32_t ctx, queue, handle;
+	unsigned char *ring;
+	volatile uint32_t *doorbell;
+	uint64_t written;
+};
+
+#define LANE_LOG2 4
+#define LANE_BYTES PAGE
+
+static inline int npu_lane_open(struct npu_lane *lane, int fd)
+{
+	struct drm_npu_queue_create create = { .ring = RING_VA, .ring_log2 = LANE_LOG2 };
+	int ret;
+
+	memset(lane, 0, sizeof(*lane));
+	lane->fd = fd;
+	lane->ctx = npu_context(fd);
+	lane->handle = npu_buffer(fd, LANE_BYTES);
+	if (!lane->ctx || !lane->handle)
+		return -ENOMEM;
+	lane->ring = npu_map(fd, lane->handle, LANE_BYTES);
+	if (lane->ring == MAP_FAILED)
+		return -errno;
+	ret = npu_bind(fd, lane->ctx, lane->handle, RING_VA, LANE_BYTES);
+	if (ret)
+		return ret;
+	create.ctx = lane->ctx;
+	ret = npu_call(fd, DRM_IOCTL_NPU_QUEUE_CREATE, &create);
+	if (ret)
+		return ret;
+	lane->queue = create.queue;
+	lane->doorbell = mmap(NULL, create.doorbell_bytes, PROT_WRITE, MAP_SHARED, fd,
+			      (off_t)create.doorbell_offset);
+	return lane->doorbell == MAP_FAILED ? -errno : 0;
+}
+
+/* Writes a packet; the caller knows that there is room. */
+static inline void npu_lane_put(struct npu_lane *lane, const void *packet)
+{
+	struct npu_ring_control *control = (void *)lane->ring;
+	uint64_t index = lane->written++;
+	unsigned char *slot = lane->ring + NPU_RING_PACKETS_OFFSET +
+			      (index & ((1 << LANE_LOG2) - 1)) * NPU_PACKET_BYTES;
+	uint32_t header;
+
+	memcpy(&header, packet, sizeof(header));
+	if (!(index >> LANE_LOG2 & 1))
+		header |= NPU_PACKET_PHASE;
+	__atomic_store_n(&control->write_index, lane->written, __ATOMIC_RELEASE);
+	memcpy(slot + 4, (const char *)packet + 4, NPU_PACKET_BYTES - 4);
+	__atomic_store_n((uint32_t *)(void *)slot, header, __ATOMIC_RELEASE);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	*lane->doorbell = (uint32_t)lane->written;
+}
+
+static inline void npu_lane_signal(struct npu_lane *lane, uint16_t sem, uint64_t add)
+{
+	struct npu_packet_signal packet = {
+		.header = NPU_PACKET_HEADER(NPU_PACKET_SIGNAL, 0, 0),
+		.sem = sem,
+		.add = add,
+	};
+
+	npu_lane_put(lane, &packet);
+}
+
+#endif /* NPU_TEST_H */
