@@ -199,7 +199,7 @@ int npu_device_init(struct npu_device *ndev)
 	/* Semaphores are ordinary pages, in which both sides must see the other's stores. */
 	if (!dev_is_dma_coherent(ndev->drm.dev))
 		return dev_err_probe(ndev->drm.dev, -EOPNOTSUPP,
-				     "DMA does not see the processors' caches, which this driver needs\n");
+				     "DMA bypasses the caches: not supported\n");
 	npu_param_read_caps(ndev);
 	ret = npu_context_table_init(ndev);
 	if (ret)

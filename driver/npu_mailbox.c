@@ -128,7 +128,7 @@ int npu_mailbox_hello(struct npu_device *ndev)
 				     le32_to_cpu(message.argument[1]),
 				     le32_to_cpu(message.argument[0]) >> 16, NPU_MAILBOX_ABI_MAJOR);
 	if (ret)
-		return dev_err_probe(ndev->drm.dev, ret, "the firmware does not answer a greeting\n");
+		return dev_err_probe(ndev->drm.dev, ret, "the firmware does not say hello\n");
 	ndev->firmware_abi = le32_to_cpu(message.argument[0]);
 	return 0;
 }
