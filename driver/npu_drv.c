@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The module, its DRM driver, and the life of a device. */
+#include <linux/compat.h>
 #include <linux/dma-map-ops.h>
 #include <linux/module.h>
 #include <linux/pci.h>
