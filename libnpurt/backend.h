@@ -4,8 +4,8 @@
  * sleeps. Rings, packets, semaphores and records are the same bytes on every back end.
  *
  * `sim:` (sim.c) plays the kernel's part over the device model in this process. The one over the
- * kernel driver (drm.c) maps each of these onto one ioctl or one mapping: memory_alloc GEM_CREATE and
- * mmap, bind and unbind VM_BIND, context_create CTX_CREATE and the semaphore area's mapping,
+ * kernel driver (drm.c) maps each of these onto one ioctl or one mapping: memory_alloc GEM_CREATE
+ * and mmap, bind and unbind VM_BIND, context_create CTX_CREATE and the semaphore area's mapping,
  * queue_create QUEUE_CREATE and the doorbell's mapping, wait SEM_WAIT, last_fault CTX_STATUS.
  *
  * Every function returns 0 or a negative errno with a sentence (npurt_fail()), may be called by any

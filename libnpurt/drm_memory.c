@@ -16,8 +16,8 @@ static unsigned char *reserve(uint64_t bytes)
 	unsigned char *start, *aligned;
 	uint64_t lead;
 
-	start = mmap(NULL, bytes + LARGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-		     -1, 0);
+	start = mmap(NULL, bytes + LARGE_PAGE, PROT_NONE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (start == MAP_FAILED)
 		return NULL;
 	lead = -(uint64_t)(uintptr_t)start & (LARGE_PAGE - 1);

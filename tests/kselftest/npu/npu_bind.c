@@ -232,7 +232,8 @@ TEST_F(bind, the_array)
 	for (i = 0; i < 2; i++)
 		wide[i].op = (struct drm_npu_bind_op){ .flags = READ_WRITE, .handle = self->handle,
 						       .va = VA + i * PAGE, .bytes = PAGE };
-	bind.ops = (struct drm_npu_array){ .stride = sizeof(wide[0]), .count = 0, .array = (uintptr_t)wide };
+	bind.ops.stride = sizeof(wide[0]);
+	bind.ops.array = (uintptr_t)wide;
 	EXPECT_EQ(-EINVAL, npu_call(self->fd, DRM_IOCTL_NPU_VM_BIND, &bind));
 	bind.ops.count = 2;
 	bind.ops.stride = sizeof(wide[0].op) - 8;
@@ -257,7 +258,8 @@ TEST_F(bind, too_many_operations)
 
 	ASSERT_NE(NULL, ops);
 	for (i = 0; i <= most; i++)
-		ops[i] = (struct drm_npu_bind_op){ .type = DRM_NPU_BIND_UNMAP, .va = VA, .bytes = PAGE };
+		ops[i] = (struct drm_npu_bind_op){ .type = DRM_NPU_BIND_UNMAP,
+						   .va = VA, .bytes = PAGE };
 	EXPECT_EQ(-E2BIG, npu_bind_ops(self->fd, self->ctx, ops, most + 1));
 	EXPECT_EQ(-E2BIG, npu_bind_ops(self->fd, self->ctx, ops, UINT32_MAX));
 	EXPECT_EQ(0, npu_bind_ops(self->fd, self->ctx, ops, most));

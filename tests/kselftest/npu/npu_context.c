@@ -133,8 +133,8 @@ TEST_F(context, semaphores_are_read_only)
 	void *area;
 
 	ASSERT_EQ(0, npu_call(self->fd, DRM_IOCTL_NPU_CTX_CREATE, &create));
-	EXPECT_EQ(MAP_FAILED, mmap(NULL, create.semaphores_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-				   self->fd, (off_t)create.semaphores_offset));
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, create.semaphores_bytes, PROT_READ | PROT_WRITE,
+				   MAP_SHARED, self->fd, (off_t)create.semaphores_offset));
 	area = mmap(NULL, create.semaphores_bytes, PROT_READ, MAP_SHARED, self->fd,
 		    (off_t)create.semaphores_offset);
 	ASSERT_NE(MAP_FAILED, area);

@@ -173,7 +173,9 @@ TEST_F(gem, of_another_file)
 
 TEST_F(gem, no_such_offset)
 {
-	static const uint64_t offsets[] = { 0, 4096, 1ull << 28, 1ull << 40, 1ull << 50, 1ull << 62 };
+	static const uint64_t offsets[] = {
+		0, 4096, 1ull << 28, 1ull << 40, 1ull << 50, 1ull << 62,
+	};
 	unsigned int i;
 
 	for (i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++)
@@ -183,7 +185,10 @@ TEST_F(gem, no_such_offset)
 
 TEST_F(gem, dma_buf_between_files)
 {
-	struct drm_prime_handle share = { .handle = npu_buffer(self->fd, PAGE), .flags = O_CLOEXEC | O_RDWR };
+	struct drm_prime_handle share = {
+		.handle = npu_buffer(self->fd, PAGE),
+		.flags = O_CLOEXEC | O_RDWR,
+	};
 	struct drm_prime_handle taken = { 0 };
 	volatile uint32_t *here, *there;
 	int fd = npu_open();

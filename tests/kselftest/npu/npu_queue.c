@@ -145,7 +145,10 @@ TEST_F(queue, destroy)
 /* A context's queue is not another context's of the same file. */
 TEST_F(queue, destroy_by_another_context)
 {
-	struct drm_npu_queue_destroy destroy = { .ctx = npu_context(self->fd), .queue = self->lane.queue };
+	struct drm_npu_queue_destroy destroy = {
+		.ctx = npu_context(self->fd),
+		.queue = self->lane.queue,
+	};
 
 	EXPECT_EQ(-ENOENT, npu_call(self->fd, DRM_IOCTL_NPU_QUEUE_DESTROY, &destroy));
 	npu_lane_signal(&self->lane, 1, 1);
@@ -217,8 +220,8 @@ TEST_F(queue, doorbell_mappings)
 	EXPECT_EQ((uint64_t)sysconf(_SC_PAGESIZE), create.doorbell_bytes);
 	EXPECT_EQ(MAP_FAILED, mmap(NULL, create.doorbell_bytes, PROT_WRITE, MAP_PRIVATE, self->fd,
 				   (off_t)create.doorbell_offset));
-	EXPECT_EQ(MAP_FAILED, mmap(NULL, 2 * create.doorbell_bytes, PROT_WRITE, MAP_SHARED, self->fd,
-				   (off_t)create.doorbell_offset));
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, 2 * create.doorbell_bytes, PROT_WRITE, MAP_SHARED,
+				   self->fd, (off_t)create.doorbell_offset));
 	EXPECT_EQ(MAP_FAILED, mmap(NULL, create.doorbell_bytes, PROT_WRITE | PROT_EXEC, MAP_SHARED,
 				   self->fd, (off_t)create.doorbell_offset));
 }
@@ -271,8 +274,11 @@ TEST_F(queue, fault)
 		.bytes = 64,
 		.signal_sem = 2,
 	};
-	struct drm_npu_ctx_status status = { .ctx = self->lane.ctx, .flags = DRM_NPU_CTX_STATUS_TASK,
-					     .task_id = 77 };
+	struct drm_npu_ctx_status status = {
+		.ctx = self->lane.ctx,
+		.flags = DRM_NPU_CTX_STATUS_TASK,
+		.task_id = 77,
+	};
 
 	npu_lane_put(&self->lane, &packet);
 	ASSERT_EQ(0, npu_wait(self->fd, self->lane.ctx, 2, 1, soon()));
@@ -283,8 +289,11 @@ TEST_F(queue, fault)
 	EXPECT_EQ(77, status.task_id);
 	EXPECT_EQ(0, status.fault_access);
 	EXPECT_EQ(0x30000000, status.fault_address);
-	status = (struct drm_npu_ctx_status){ .ctx = self->lane.ctx, .flags = DRM_NPU_CTX_STATUS_TASK,
-					      .task_id = 78 };
+	status = (struct drm_npu_ctx_status){
+		.ctx = self->lane.ctx,
+		.flags = DRM_NPU_CTX_STATUS_TASK,
+		.task_id = 78,
+	};
 	ASSERT_EQ(0, npu_call(self->fd, DRM_IOCTL_NPU_CTX_STATUS, &status));
 	EXPECT_EQ(0, status.fault_error);
 	npu_lane_signal(&self->lane, 2, 1);

@@ -27,8 +27,8 @@ static int64_t soon(void)
 	return now_ns() + 20000 * MILLISECOND;
 }
 
-static int wait_for(const struct npu_lane *lane, struct drm_npu_sem *sems, uint32_t count, uint32_t flags,
-		    int64_t deadline, uint32_t *first)
+static int wait_for(const struct npu_lane *lane, struct drm_npu_sem *sems, uint32_t count,
+		    uint32_t flags, int64_t deadline, uint32_t *first)
 {
 	struct drm_npu_sem_wait wait = {
 		.ctx = lane->ctx,
@@ -132,7 +132,11 @@ TEST_F(wait, the_array)
 
 TEST_F(wait, first_of_several)
 {
-	struct drm_npu_sem sems[3] = { { .sem = 7, .value = 5 }, { .sem = 8, .value = 1 }, { .sem = 9 } };
+	struct drm_npu_sem sems[3] = {
+		{ .sem = 7, .value = 5 },
+		{ .sem = 8, .value = 1 },
+		{ .sem = 9 },
+	};
 	uint32_t first = 99;
 
 	EXPECT_EQ(0, wait_for(&self->lane, sems, 3, 0, 0, &first));
@@ -148,7 +152,8 @@ TEST_F(wait, all_of_several)
 	struct drm_npu_sem sems[2] = { { .sem = 7, .value = 2 }, { .sem = 8, .value = 1 } };
 
 	npu_lane_signal(&self->lane, 8, 1);
-	EXPECT_EQ(-ETIME, wait_for(&self->lane, sems, 2, DRM_NPU_SEM_WAIT_ALL, now_ns() + 20 * MILLISECOND, NULL));
+	EXPECT_EQ(-ETIME, wait_for(&self->lane, sems, 2, DRM_NPU_SEM_WAIT_ALL,
+				   now_ns() + 20 * MILLISECOND, NULL));
 	npu_lane_signal(&self->lane, 7, 2);
 	EXPECT_EQ(0, wait_for(&self->lane, sems, 2, DRM_NPU_SEM_WAIT_ALL, soon(), NULL));
 }
@@ -165,7 +170,8 @@ static void *sleep_on(void *argument)
 {
 	struct sleeper *sleeper = argument;
 
-	sleeper->ret = npu_wait(sleeper->lane->fd, sleeper->lane->ctx, sleeper->sem, sleeper->value, soon());
+	sleeper->ret = npu_wait(sleeper->lane->fd, sleeper->lane->ctx, sleeper->sem,
+				sleeper->value, soon());
 	return NULL;
 }
 
@@ -175,7 +181,9 @@ TEST_F(wait, sleepers_of_one_semaphore)
 	int i;
 
 	for (i = 0; i < 8; i++) {
-		sleepers[i] = (struct sleeper){ .lane = &self->lane, .sem = 3, .value = 8 - i, .ret = 1 };
+		sleepers[i] = (struct sleeper){
+			.lane = &self->lane, .sem = 3, .value = 8 - i, .ret = 1,
+		};
 		ASSERT_EQ(0, pthread_create(&sleepers[i].thread, NULL, sleep_on, &sleepers[i]));
 	}
 	usleep(50000);
