@@ -159,6 +159,8 @@ struct npu_device {
 	struct npu_host_ring events;
 	/** @faults: accesses that failed */
 	struct npu_host_ring faults;
+	/** @seen: jiffies when a sleeper last looked whether the device is there */
+	unsigned long seen;
 	/** @lost_interrupts: sleepers that found their value without having been woken */
 	atomic_t lost_interrupts;
 
