@@ -139,7 +139,7 @@ static void *convert_constant(struct lower *lower, const struct graph_value *val
 		return NULL;
 	for (i = 0; i < count; i++) {
 		if (dtype == NPU_DTYPE_FP16) {
-			uint16_t half = htole16(half_from_float(graph_constant_as_f32(value, i)));
+			uint16_t half = htole16(half_from_constant(graph_constant_as_f32(value, i)));
 
 			memcpy(bytes + 2 * i, &half, 2);
 		} else if (dtype == NPU_DTYPE_FP32) {

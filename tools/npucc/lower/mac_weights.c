@@ -12,11 +12,11 @@ static uint16_t weight_at(const struct graph_value *value, int64_t index, float 
 {
 	switch (value->dtype) {
 	case GRAPH_DTYPE_F32:
-		return htole16(half_from_float(((const float *)value->data)[index] / scale));
+		return htole16(half_from_constant(((const float *)value->data)[index] / scale));
 	case GRAPH_DTYPE_F16:
 		return htole16(((const uint16_t *)value->data)[index]);
 	default:
-		return htole16(half_from_float(graph_constant_as_f32(value, index)));
+		return htole16(half_from_constant(graph_constant_as_f32(value, index)));
 	}
 }
 

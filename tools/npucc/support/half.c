@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "half.h"
 
+#include <math.h>
 #include <string.h>
+
+#define HALF_MAX 65504.0f
 
 static float float_from_bits(uint32_t bits)
 {
@@ -82,4 +85,13 @@ uint16_t bfloat16_from_float(float number)
 		return 0x7fc0;
 	bits += 0x7fff + (bits >> 16 & 1);
 	return (uint16_t)(bits >> 16);
+}
+
+uint16_t half_from_constant(float number)
+{
+	if (isfinite(number) && number > HALF_MAX)
+		number = HALF_MAX;
+	if (isfinite(number) && number < -HALF_MAX)
+		number = -HALF_MAX;
+	return half_from_float(number);
 }

@@ -14,6 +14,12 @@ float half_to_float(uint16_t half);
 /* half_from_float - round to nearest even, overflow to infinity, NaN becomes 0x7e00. */
 uint16_t half_from_float(float number);
 
+/*
+ * half_from_constant - the same for constants of a model: a finite number beyond fp16 becomes the largest
+ * one (65504). Masks of -3.4e38 are meant to be very small, not to make 0 * infinity NaN.
+ */
+uint16_t half_from_constant(float number);
+
 /* bfloat16_to_float - exact. */
 float bfloat16_to_float(uint16_t bits);
 
