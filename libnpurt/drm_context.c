@@ -194,15 +194,14 @@ void drm_queue_destroy(struct npurt_backend_queue *base)
 void drm_doorbell(struct npurt_backend_queue *base, uint64_t index)
 {
 	struct drm_queue *queue = (struct drm_queue *)base;
-	volatile uint32_t *ring = (volatile void *)(queue->doorbell + NPU_DOORBELL_RING);
+	uint32_t *ring = (void *)(queue->doorbell + NPU_DOORBELL_RING);
 
 	/* The packet is in memory before the device is told of it. */
 #if defined(__aarch64__)
+	/* A device mapping is outside what a store-release orders for other observers. */
 	__asm__ volatile("dmb oshst" : : : "memory");
-#else
-	__atomic_thread_fence(__ATOMIC_RELEASE);
 #endif
-	*ring = htole32((uint32_t)index);
+	__atomic_store_n(ring, htole32((uint32_t)index), __ATOMIC_RELEASE);
 }
 
 /* ------------------------------------------------------------ waits and faults */
