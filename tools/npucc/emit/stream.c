@@ -126,6 +126,14 @@ struct npu_td td_local_dense(uint32_t offset, enum npu_dtype dtype, uint32_t d0,
 	return td_local(offset, dtype, dims, strides);
 }
 
+struct npu_td td_zero(struct npu_td td, int32_t zero)
+{
+	uint64_t bits = (uint64_t)((uint32_t)zero & NPU_TD_ZERO_MASK) << NPU_TD_ZERO_SHIFT;
+
+	td.word0 |= htole64(bits);
+	return td;
+}
+
 struct npu_td td_from_window(const struct npu_window *window)
 {
 	struct npu_td td;

@@ -58,6 +58,9 @@ struct npu_td td_global(uint32_t offset, enum npu_dtype dtype, const uint32_t di
 struct npu_td td_local_dense(uint32_t offset, enum npu_dtype dtype, uint32_t d0, uint32_t d1,
 			     uint32_t d2, uint32_t d3);
 
+/* td_zero - @td with the zero point of an int8 or uint8 tensor; 0 for every other type. */
+struct npu_td td_zero(struct npu_td td, int32_t zero);
+
 /* td_from_window, td_from_stage - the other two descriptor formats as register contents. */
 struct npu_td td_from_window(const struct npu_window *window);
 struct npu_td td_from_stage(const struct npu_stage *stage);

@@ -69,6 +69,29 @@ static bool instances_join(const struct mac_problem *problem, const struct mac_i
 	return true;
 }
 
+void mac_set_float(struct mac_problem *problem)
+{
+	problem->types = (struct mac_types){
+		.activations = NPU_DTYPE_FP16,
+		.weights = NPU_DTYPE_FP16,
+		.output = NPU_DTYPE_FP16,
+		.residual = NPU_DTYPE_FP16,
+		.sums = NPU_OUT_SUM_FP,
+	};
+	problem->parameters = problem->bias != NULL;
+}
+
+float mac_bias_at(const struct mac_problem *problem, const struct mac_instance *instance,
+		  uint32_t channel)
+{
+	int64_t at = instance->bias + channel * problem->bias_stride;
+
+	if (!problem->bias)
+		return 0.0f;
+	return graph_constant_as_f32(problem->bias,
+				     graph_element_count(problem->bias) == 1 ? 0 : at);
+}
+
 void mac_flatten(struct mac_problem *problem, struct mac_instance *instances)
 {
 	uint32_t width = problem->width, height = problem->height;
@@ -133,7 +156,7 @@ int mac_lower(struct lower *lower, const struct mac_problem *described)
 	note_weights(lower, problem, &plan, offsets[0]);
 	if (problem->w_argument == STREAM_ARGUMENT_GLOBAL)
 		offsets[0] = target;
-	if (problem->bias && mac_parameters(lower, problem, scales, &parameters))
+	if (problem->parameters && mac_parameters(lower, problem, scales, &parameters))
 		goto out;
 	if (plan.table_bytes && lower_table(lower, &problem->activation, &table))
 		goto out;

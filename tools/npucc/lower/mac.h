@@ -35,8 +35,16 @@ struct mac_instance {
 	uint32_t weight_set;		/* equal numbers: same weights and bias */
 };
 
+/* How operands are held, and what of an integer stands for zero. */
+struct mac_types {
+	enum npu_dtype activations, weights, output, residual;
+	uint8_t sums;			/* NPU_OUT_SUM_* */
+	int32_t activations_zero, weights_zero, output_zero, residual_zero;
+};
+
 struct mac_problem {
 	const struct graph_node *node;
+	struct mac_types types;
 	bool depthwise;			/* shape V: depth == channels, each for itself */
 	uint32_t instance_count;
 	const struct mac_instance *instances;	/* sorted by weight_set */
@@ -61,8 +69,9 @@ struct mac_problem {
 	/* ... or (weights == NULL, kernel 1x1) a matrix in DRAM, strides in bytes */
 	uint32_t b_argument;
 	int64_t b_stride_channel, b_stride_depth;
+	bool parameters;		/* the output stage takes parameters of each channel */
 	const struct graph_value *bias;	/* constant, or NULL */
-	int64_t bias_stride;		/* elements from channel to channel */
+	int64_t bias_stride;		/* elements from channel to channel; a bias of one element repeats */
 	struct graph_activation activation;
 	uint64_t macs;			/* useful ones */
 };
@@ -143,10 +152,17 @@ int mac_pack(struct lower *lower, const struct mac_problem *problem, const struc
 
 /*
  * mac_parameters - npu_channel_fp of every set's channels in .rodata; *@offset. Only for
- * problems with a bias.
+ * problems with parameters.
  */
 int mac_parameters(struct lower *lower, const struct mac_problem *problem, const float *scales,
 		   int64_t *offset);
+
+/* mac_set_float - types of @problem in the fp16 operands the array takes; parameters by its bias. */
+void mac_set_float(struct mac_problem *problem);
+
+/* mac_bias_at - the bias of @channel of @instance, 0 without one. */
+float mac_bias_at(const struct mac_problem *problem, const struct mac_instance *instance,
+		  uint32_t channel);
 
 /*
  * mac_flatten - make one row of a plane, or all images of one weight set one plane, where a 1x1

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#define ELEMENT 2u /* bytes of fp16 */
 /* Cycles that clusters sharing loads drift apart, and the SYNCs for their tokens take. */
 #define SHARING_MARGIN 32u
 #define ALIGN 64u
@@ -93,10 +92,11 @@ uint64_t burst_estimate(const uint32_t dims[3], const int64_t strides[3], uint32
 	       (runs == 1);
 }
 
-static bool layout_mode(const uint32_t dims[3], const int64_t source[3], unsigned int innermost)
+static bool layout_mode(const uint32_t dims[3], const int64_t source[3], unsigned int innermost,
+			enum npu_dtype dtype)
 {
-	/* The other side's innermost dim has stride ELEMENT; the source's must too. */
-	return dims[innermost] > 1 && source[innermost] != ELEMENT;
+	/* The other side's innermost dim has the element as its stride; the source's must too. */
+	return dims[innermost] > 1 && source[innermost] != NPU_DTYPE_BYTES(dtype);
 }
 
 /* ------------------------------------------------------------------------ chunks */
@@ -105,14 +105,15 @@ static void add_chunk(const struct mac_problem *problem, struct mac_plan *plan,
 {
 	struct mac_chunk *to = &plan->chunks[plan->chunk_count++];
 	uint32_t lanes = chunk->kernel_count[0] * chunk->kernel_count[1] * chunk->depth_count;
+	uint32_t element = NPU_DTYPE_BYTES(problem->types.weights);
 
 	*to = *chunk;
 	if (problem->depthwise) {
 		to->steps = chunk->kernel_count[0] * chunk->kernel_count[1];
-		to->bytes = to->steps * plan->block_channels * ELEMENT;
+		to->bytes = to->steps * plan->block_channels * element;
 	} else {
 		to->steps = (uint32_t)ceil_div(lanes, plan->step_depth);
-		to->bytes = to->steps * plan->block_channels * plan->step_depth * ELEMENT;
+		to->bytes = to->steps * plan->block_channels * plan->step_depth * element;
 	}
 	to->offset = plan->block_bytes;
 	plan->block_bytes += to->bytes;
@@ -127,7 +128,8 @@ bool mac_chunks(const struct mac_problem *problem, struct mac_plan *plan, struct
 	uint64_t count = ceil_div(problem->depth, plan->piece_depth) *
 			 ceil_div(problem->kernel[MAC_Y], step_y) *
 			 ceil_div(problem->kernel[MAC_X], step_x);
-	uint64_t step_bytes = (uint64_t)plan->block_channels * plan->step_depth * ELEMENT;
+	uint64_t step_bytes = (uint64_t)plan->block_channels * plan->step_depth *
+			      NPU_DTYPE_BYTES(problem->types.weights);
 	struct mac_chunk chunk;
 	uint32_t piece, x, y;
 
@@ -158,6 +160,14 @@ bool mac_chunks(const struct mac_problem *problem, struct mac_plan *plan, struct
 }
 
 /* ------------------------------------------------------------------ local SRAM */
+/* Results and residuals have slots of one size. */
+static uint64_t stored_bytes(const struct mac_problem *problem)
+{
+	uint64_t output = NPU_DTYPE_BYTES(problem->types.output);
+
+	return problem->residual ? most(output, NPU_DTYPE_BYTES(problem->types.residual)) : output;
+}
+
 static bool size_slots(const struct lower *lower, const struct mac_problem *problem,
 		       struct mac_plan *plan, uint32_t local_free)
 {
@@ -174,8 +184,8 @@ static bool size_slots(const struct lower *lower, const struct mac_problem *prob
 	uint64_t positions = (uint64_t)plan->pass[MAC_Y] * plan->pass[MAC_X];
 	uint64_t stored =
 		least((uint64_t)plan->store_blocks * plan->block_channels, problem->channels);
-	uint64_t a = align_up(rows * columns * depth * ELEMENT);
-	uint64_t s = align_up(positions * stored * ELEMENT);
+	uint64_t a = align_up(rows * columns * depth * NPU_DTYPE_BYTES(problem->types.activations));
+	uint64_t s = align_up(positions * stored * stored_bytes(problem));
 	uint64_t w, parameters = 0, table = 0, total;
 	uint8_t activation;
 	float low, high;
@@ -188,7 +198,7 @@ static bool size_slots(const struct lower *lower, const struct mac_problem *prob
 			w = most(w, plan->chunks[i].bytes);
 	}
 	w = align_up(w);
-	if (problem->bias)
+	if (problem->parameters)
 		parameters = align_up((last->weight_set ?
 					       (uint64_t)problem->weight_sets * problem->channels :
 					       ceil_div(plan->blocks, plan->parts_channel) *
@@ -244,20 +254,6 @@ static uint64_t weight_load(const struct npu_config *config, const struct mac_ch
 	return config->weight_load_cycles * ceil_div(chunk->bytes, 1024);
 }
 
-static uint64_t mac_work(const struct npu_config *config, const struct mac_plan *plan,
-			 uint64_t positions, const struct mac_chunk *chunk)
-{
-	switch (plan->shape) {
-	case NPU_MAC_SHAPE_M:
-		return positions * chunk->steps;
-	case NPU_MAC_SHAPE_S:
-		return ceil_div(positions, 4) * chunk->steps;
-	default:
-		return ceil_div(positions, npu_config_mac_depth(config, NPU_DTYPE_FP16)) *
-		       chunk->steps;
-	}
-}
-
 static void count_parts(const struct mac_problem *problem, struct mac_plan *plan, struct figures *f)
 {
 	uint64_t tiles = (uint64_t)plan->tiles[0] * plan->tiles[1];
@@ -304,11 +300,11 @@ static void count_transfers(const struct mac_problem *problem, const struct mac_
 }
 
 static void size_flow(struct flow *flow, uint32_t argument, const uint32_t dims[3],
-		      const int64_t strides[3])
+		      const int64_t strides[3], enum npu_dtype dtype)
 {
 	flow->dram = argument != STREAM_ARGUMENT_GLOBAL;
-	flow->bytes = (uint64_t)dims[0] * dims[1] * dims[2] * ELEMENT;
-	flow->bursts = burst_estimate(dims, strides, ELEMENT);
+	flow->bytes = (uint64_t)dims[0] * dims[1] * dims[2] * NPU_DTYPE_BYTES(dtype);
+	flow->bursts = burst_estimate(dims, strides, NPU_DTYPE_BYTES(dtype));
 }
 
 static void size_flows(const struct mac_problem *problem, const struct mac_plan *plan,
@@ -332,15 +328,16 @@ static void size_flows(const struct mac_problem *problem, const struct mac_plan 
 		plan->piece_depth,
 	};
 	int64_t b_stride[3] = { 0, problem->b_stride_channel, problem->b_stride_depth };
+	const struct mac_types *types = &problem->types;
 	struct flow *w = &f->flow[FLOW_W];
 
-	size_flow(&f->flow[FLOW_A], problem->a_argument, tile, problem->a_stride);
-	size_flow(&f->flow[FLOW_S], problem->o_argument, pass, problem->o_stride);
-	size_flow(&f->flow[FLOW_R], problem->r_argument, pass, problem->r_stride);
-	f->flow[FLOW_A].layout = layout_mode(tile, problem->a_stride, MAC_C);
+	size_flow(&f->flow[FLOW_A], problem->a_argument, tile, problem->a_stride, types->activations);
+	size_flow(&f->flow[FLOW_S], problem->o_argument, pass, problem->o_stride, types->output);
+	size_flow(&f->flow[FLOW_R], problem->r_argument, pass, problem->r_stride, types->residual);
+	f->flow[FLOW_A].layout = layout_mode(tile, problem->a_stride, MAC_C, types->activations);
 	if (!problem->weights) {
-		size_flow(w, problem->b_argument, matrix, b_stride);
-		w->layout = layout_mode(matrix, b_stride, MAC_C);
+		size_flow(w, problem->b_argument, matrix, b_stride, types->weights);
+		w->layout = layout_mode(matrix, b_stride, MAC_C, types->weights);
 		return;
 	}
 	w->dram = problem->w_argument != STREAM_ARGUMENT_GLOBAL;
@@ -358,6 +355,24 @@ struct cost {
 	uint64_t burst;
 	uint64_t span; /* cycles the DRAM's traffic is spread over; 0: not yet known */
 };
+
+static uint64_t mac_work(const struct cost *cost, uint64_t positions,
+			 const struct mac_chunk *chunk)
+{
+	const struct mac_plan *plan = cost->plan;
+
+	switch (plan->shape) {
+	case NPU_MAC_SHAPE_M:
+		return positions * chunk->steps;
+	case NPU_MAC_SHAPE_S:
+		return ceil_div(positions, 4) * chunk->steps;
+	default:
+		return ceil_div(positions,
+				npu_config_mac_depth(cost->config,
+						     cost->problem->types.activations)) *
+		       chunk->steps;
+	}
+}
 
 /* Work of one transfer that has the device to itself. */
 static uint64_t alone(const struct cost *cost, const struct flow *flow)
@@ -407,14 +422,16 @@ static void count_engines(struct cost *cost)
 	uint64_t positions = ceil_div(f->part_positions, passes), i;
 	uint64_t channels = least(plan->block_channels, cost->problem->channels);
 	uint64_t out =
-		config->out_overhead + ceil_div(positions * channels, config->out_results / 2);
+		config->out_overhead +
+		ceil_div(positions * channels,
+			 config->out_results / NPU_DTYPE_BYTES(cost->problem->types.output));
 
 	/*
 	 * A pass takes its accumulators when the output stage is done with the pass before
 	 * the last, and only then loads its weights.
 	 */
 	for (i = 0; i < plan->chunk_count; i++)
-		f->mac += most(mac_work(config, plan, positions, &plan->chunks[i]),
+		f->mac += most(mac_work(cost, positions, &plan->chunks[i]),
 			       weight_load(config, &plan->chunks[i]) +
 				       (i ? 0 : config->mac_tail + out));
 	f->mac *= passes * f->part_blocks;

@@ -30,7 +30,9 @@ static void issue_activations(struct emitter *e, const struct load *load)
 	const struct place *place = &e->places[load->tile];
 	struct tile_view view = mac_view(e, place, mac_piece_depth(e, load->piece));
 	uint32_t dims[4] = { 1, view.extent[MAC_Y].count, view.extent[MAC_X].count, view.depth };
-	int64_t local[4] = { 0, view.pixel * view.extent[MAC_X].count, view.pixel, MAC_ELEMENT };
+	enum npu_dtype dtype = problem->types.activations;
+	int64_t local[4] = { 0, view.pixel * view.extent[MAC_X].count, view.pixel,
+			     NPU_DTYPE_BYTES(dtype) };
 	int64_t dram[4] = { 0, problem->a_stride[MAC_Y], problem->a_stride[MAC_X],
 			    problem->a_stride[MAC_C] };
 	int64_t from = problem->instances[place->instance].activations +
@@ -40,8 +42,8 @@ static void issue_activations(struct emitter *e, const struct load *load)
 
 	if (e->plan->split == MAC_BY_PIECE)
 		from += (int64_t)load->piece * e->plan->piece_depth * problem->a_stride[MAC_C];
-	dst = td_local(mac_load_begin(e, &e->a), NPU_DTYPE_FP16, dims, local);
-	src = td_dram(problem->a_argument, from, NPU_DTYPE_FP16, dims, dram);
+	dst = td_local(mac_load_begin(e, &e->a), dtype, dims, local);
+	src = td_dram(problem->a_argument, from, dtype, dims, dram);
 	stream_dma(e->stream, 0, &dst, &src, e->a.sharing.mask);
 	ring_produce_end(&e->a.ring);
 }
@@ -78,12 +80,14 @@ static void issue_matrix(struct emitter *e, const struct load *load, uint32_t sl
 	uint32_t steps =
 		load->chunk == UINT32_MAX ? plan->chunks[0].steps : plan->chunks[load->chunk].steps;
 	uint32_t dims[4] = { 1, 1, channels, depth };
-	int64_t local[4] = { 0, 0, (int64_t)steps * plan->step_depth * MAC_ELEMENT, MAC_ELEMENT };
+	enum npu_dtype dtype = problem->types.weights;
+	int64_t element = NPU_DTYPE_BYTES(dtype);
+	int64_t local[4] = { 0, 0, steps * plan->step_depth * element, element };
 	int64_t dram[4] = { 0, 0, problem->b_stride_channel, problem->b_stride_depth };
 	int64_t from = problem->instances[load->instance].weights +
 		       channel * problem->b_stride_channel + first * problem->b_stride_depth;
-	struct npu_td dst = td_local(slot, NPU_DTYPE_FP16, dims, local);
-	struct npu_td src = td_dram(problem->b_argument, from, NPU_DTYPE_FP16, dims, dram);
+	struct npu_td dst = td_local(slot, dtype, dims, local);
+	struct npu_td src = td_dram(problem->b_argument, from, dtype, dims, dram);
 
 	stream_dma(e->stream, 1, &dst, &src, e->w.sharing.mask);
 }
@@ -113,10 +117,12 @@ static void issue_weights(struct emitter *e, const struct load *load)
 static void issue_residual(struct emitter *e, const struct load *load)
 {
 	const struct place *place = &e->places[load->tile];
-	struct slot_view view = mac_slot_view(e, place, load->pass, load->block, load->blocks);
+	enum npu_dtype dtype = e->problem->types.residual;
+	struct slot_view view =
+		mac_slot_view(e, place, load->pass, load->block, load->blocks, dtype);
 	struct npu_td src = mac_dram(e, place, load->pass, load->block, &view, true);
 	struct npu_td dst =
-		td_local(ring_produce_begin(&e->r.ring), NPU_DTYPE_FP16, view.dims, view.strides);
+		td_local(ring_produce_begin(&e->r.ring), dtype, view.dims, view.strides);
 
 	stream_dma(e->stream, 0, &dst, &src, 0);
 	ring_produce_end(&e->r.ring);
@@ -181,7 +187,8 @@ static void emit_mac(struct emitter *e, uint32_t index)
 	const struct place *place = &e->places[step->place];
 	const struct load *a = &e->a.list[step->a], *w = &e->w.list[step->w];
 	struct tile_view view = mac_view(e, place, mac_piece_depth(e, a->piece));
-	struct slot_view slot = mac_slot_view(e, place, step->pass, step->block, 1);
+	struct slot_view slot =
+		mac_slot_view(e, place, step->pass, step->block, 1, e->problem->types.output);
 	uint8_t subop = (uint8_t)(e->plan->shape | (e->half ? NPU_MAC_HALF : 0));
 	struct npu_td activations, weights;
 	struct npu_window window;
@@ -214,7 +221,7 @@ static void emit_out(struct emitter *e, uint32_t index)
 	uint32_t set = e->problem->instances[place->instance].weight_set;
 	uint32_t channel = step->block * e->plan->block_channels;
 	uint32_t channels = mac_channels(e, step->block, 1);
-	uint8_t subop = (uint8_t)(NPU_OUT_SUM_FP | (e->half ? NPU_OUT_HALF : 0));
+	uint8_t subop = (uint8_t)(e->problem->types.sums | (e->half ? NPU_OUT_HALF : 0));
 	struct npu_td dst, parameters, residual;
 
 	ring_consume_begin(&e->acc);
@@ -228,16 +235,17 @@ static void emit_out(struct emitter *e, uint32_t index)
 			ring_consume_begin(&e->r.ring);
 	}
 	dst = mac_out_operand(
-		e, step, e->store.base + e->store.produced % e->store.slots * e->store.slot_bytes);
+		e, step, e->store.base + e->store.produced % e->store.slots * e->store.slot_bytes,
+		false);
 	if (e->problem->residual)
-		residual = mac_out_operand(e, step, slot_address(&e->r, step->r));
+		residual = mac_out_operand(e, step, slot_address(&e->r, step->r), true);
 	if (e->problem->weight_sets > 1)
 		channel += set * e->problem->channels;
 	parameters =
 		td_local_dense(e->parameters_at + (channel - e->parameters_first_channel) *
 							  (uint32_t)sizeof(struct npu_channel_fp),
 			       NPU_DTYPE_FP32, 1, 1, channels, 2);
-	stream_out(e->stream, subop, &dst, e->problem->bias ? &parameters : NULL, &e->stage,
+	stream_out(e->stream, subop, &dst, e->problem->parameters ? &parameters : NULL, &e->stage,
 		   e->problem->residual ? &residual : NULL, 0);
 	ring_consume_end(&e->acc);
 	e->half ^= e->acc.slots > 1;
@@ -253,10 +261,12 @@ static void emit_store(struct emitter *e, uint32_t index)
 	const struct step *step = &e->steps[index];
 	const struct place *place = &e->places[step->place];
 	struct slot_view view =
-		mac_slot_view(e, place, step->pass, step->store_block, step->store_blocks);
+		mac_slot_view(e, place, step->pass, step->store_block, step->store_blocks,
+			      e->problem->types.output);
 	struct npu_td dst = mac_dram(e, place, step->pass, step->store_block, &view, false);
 	struct npu_td src =
-		td_local(ring_consume_begin(&e->store), NPU_DTYPE_FP16, view.dims, view.strides);
+		td_local(ring_consume_begin(&e->store), e->problem->types.output, view.dims,
+			 view.strides);
 
 	stream_dma(e->stream, e->plan->store_channel, &dst, &src, 0);
 	ring_consume_end(&e->store);

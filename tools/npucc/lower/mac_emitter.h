@@ -9,8 +9,6 @@
 
 #include "mac.h"
 
-#define MAC_ELEMENT	2	/* bytes of fp16 */
-
 struct load {
 	uint32_t first_step, last_step;
 	uint32_t tile;			/* activations, residual: index of struct place */
@@ -128,9 +126,10 @@ uint32_t mac_piece_depth(const struct emitter *e, uint32_t piece);
 /* mac_channels - channels that are really there of @blocks blocks from @block on. */
 uint32_t mac_channels(const struct emitter *e, uint32_t block, uint32_t blocks);
 
-/* mac_slot_view - how the results of a pass over such blocks lie in a slot. */
+/* mac_slot_view - how results, or a residual, of @dtype of a pass over such blocks lie in a slot. */
 struct slot_view mac_slot_view(const struct emitter *e, const struct place *place,
-			       const uint32_t pass[2], uint32_t block, uint32_t blocks);
+			       const uint32_t pass[2], uint32_t block, uint32_t blocks,
+			       enum npu_dtype dtype);
 
 /* mac_dram - results, or residual, of @view in memory. */
 struct npu_td mac_dram(const struct emitter *e, const struct place *place, const uint32_t pass[2],
@@ -142,6 +141,7 @@ struct npu_td mac_activation_operand(const struct emitter *e, const struct step 
 				     const struct tile_view *view, uint32_t slot);
 struct npu_window mac_window_operand(const struct emitter *e, const struct step *step,
 				     const struct tile_view *view, const uint32_t dims[4]);
-struct npu_td mac_out_operand(const struct emitter *e, const struct step *step, uint32_t slot);
+struct npu_td mac_out_operand(const struct emitter *e, const struct step *step, uint32_t slot,
+			      bool residual);
 
 #endif

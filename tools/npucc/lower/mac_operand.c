@@ -17,7 +17,7 @@ struct tile_view mac_view(const struct emitter *e, const struct place *place, ui
 			    mac_input(e->problem, MAC_X, place->first[MAC_X],
 				      place->count[MAC_X]) },
 		.depth = depth,
-		.pixel = (int64_t)depth * MAC_ELEMENT,
+		.pixel = (int64_t)depth * NPU_DTYPE_BYTES(e->problem->types.activations),
 	};
 }
 
@@ -37,21 +37,23 @@ uint32_t mac_channels(const struct emitter *e, uint32_t block, uint32_t blocks)
 }
 
 struct slot_view mac_slot_view(const struct emitter *e, const struct place *place,
-			       const uint32_t pass[2], uint32_t block, uint32_t blocks)
+			       const uint32_t pass[2], uint32_t block, uint32_t blocks,
+			       enum npu_dtype dtype)
 {
+	int64_t element = NPU_DTYPE_BYTES(dtype);
 	struct slot_view view = { .dims = { 1, 0, 0, mac_channels(e, block, blocks) } };
 	uint32_t *dims = view.dims;
 
 	dims[1] = least(e->plan->pass[MAC_Y], place->count[MAC_Y] - pass[MAC_Y]);
 	dims[2] = least(e->plan->pass[MAC_X], place->count[MAC_X] - pass[MAC_X]);
 	if (e->plan->store_by_channel) {
-		view.strides[2] = MAC_ELEMENT;
-		view.strides[1] = (int64_t)MAC_ELEMENT * dims[2];
-		view.strides[3] = (int64_t)MAC_ELEMENT * dims[2] * dims[1];
+		view.strides[2] = element;
+		view.strides[1] = element * dims[2];
+		view.strides[3] = element * dims[2] * dims[1];
 	} else {
-		view.strides[3] = MAC_ELEMENT;
-		view.strides[2] = (int64_t)MAC_ELEMENT * dims[3];
-		view.strides[1] = (int64_t)MAC_ELEMENT * dims[3] * dims[2];
+		view.strides[3] = element;
+		view.strides[2] = element * dims[3];
+		view.strides[1] = element * dims[3] * dims[2];
 	}
 	return view;
 }
@@ -69,8 +71,9 @@ struct npu_td mac_dram(const struct emitter *e, const struct place *place, const
 		     (int64_t)(place->first[MAC_X] + pass[MAC_X]) * stride[MAC_X] +
 		     (int64_t)block * e->plan->block_channels * stride[MAC_C];
 
-	return td_dram(residual ? problem->r_argument : problem->o_argument, at, NPU_DTYPE_FP16,
-		       view->dims, strides);
+	return td_dram(residual ? problem->r_argument : problem->o_argument, at,
+		       residual ? problem->types.residual : problem->types.output, view->dims,
+		       strides);
 }
 
 struct npu_td mac_weight_operand(const struct emitter *e, const struct step *step, uint32_t slot)
@@ -79,43 +82,45 @@ struct npu_td mac_weight_operand(const struct emitter *e, const struct step *ste
 	const struct mac_chunk *chunk = &plan->chunks[step->chunk];
 	const struct load *load = &e->w.list[step->w];
 	uint32_t channels = mac_channels(e, step->block, 1);
-	int64_t step_bytes = (int64_t)plan->block_channels * plan->step_depth * MAC_ELEMENT;
-	int64_t lanes = (int64_t)chunk->steps * plan->step_depth * MAC_ELEMENT;
+	const struct mac_types *types = &e->problem->types;
+	int64_t element = NPU_DTYPE_BYTES(types->weights), row = plan->step_depth * element;
+	uint32_t dims[4] = { 1, chunk->steps, channels, plan->step_depth };
+	int64_t strides[4] = { 0, row * plan->block_channels, row, element };
 
 	if (load->chunk == UINT32_MAX)
 		slot += (step->block - load->block) * plan->block_bytes;
 	if (e->problem->depthwise)
-		return td_local(slot, NPU_DTYPE_FP16, (uint32_t[4]){ 1, 1, chunk->steps, channels },
-				(int64_t[4]){ 0, 0, (int64_t)plan->block_channels * MAC_ELEMENT,
-					      MAC_ELEMENT });
-	if (!e->problem->weights)
-		return td_local(slot, NPU_DTYPE_FP16,
-				(uint32_t[4]){ 1, chunk->steps, channels, plan->step_depth },
-				(int64_t[4]){ 0, (int64_t)plan->step_depth * MAC_ELEMENT, lanes,
-					      MAC_ELEMENT });
-	return td_local(slot, NPU_DTYPE_FP16,
-			(uint32_t[4]){ 1, chunk->steps, channels, plan->step_depth },
-			(int64_t[4]){ 0, step_bytes, (int64_t)plan->step_depth * MAC_ELEMENT,
-				      MAC_ELEMENT });
+		return td_zero(td_local(slot, types->weights,
+					(uint32_t[4]){ 1, 1, chunk->steps, channels },
+					(int64_t[4]){ 0, 0, plan->block_channels * element, element }),
+			       types->weights_zero);
+	if (!e->problem->weights) {
+		strides[1] = row;
+		strides[2] = row * chunk->steps;
+	}
+	return td_zero(td_local(slot, types->weights, dims, strides), types->weights_zero);
 }
 
 struct npu_td mac_activation_operand(const struct emitter *e, const struct step *step,
 				     const struct tile_view *view, uint32_t slot)
 {
 	const struct mac_chunk *chunk = &e->plan->chunks[step->chunk];
+	const struct mac_types *types = &e->problem->types;
+	int64_t element = NPU_DTYPE_BYTES(types->activations);
 	uint32_t depth = chunk->depth_count;
 
 	if (e->problem->depthwise) {
-		slot += step->block * e->plan->block_channels * MAC_ELEMENT;
+		slot += step->block * e->plan->block_channels * (uint32_t)element;
 		depth = mac_channels(e, step->block, 1);
 	} else if (e->plan->split != MAC_BY_PIECE) {
-		slot += chunk->depth * MAC_ELEMENT;
+		slot += chunk->depth * (uint32_t)element;
 	}
-	return td_local(slot, NPU_DTYPE_FP16,
-			(uint32_t[4]){ 1, view->extent[MAC_Y].count, view->extent[MAC_X].count,
-				       depth },
-			(int64_t[4]){ 0, view->pixel * view->extent[MAC_X].count, view->pixel,
-				      MAC_ELEMENT });
+	return td_zero(td_local(slot, types->activations,
+				(uint32_t[4]){ 1, view->extent[MAC_Y].count,
+					       view->extent[MAC_X].count, depth },
+				(int64_t[4]){ 0, view->pixel * view->extent[MAC_X].count,
+					      view->pixel, element }),
+		       types->activations_zero);
 }
 
 struct npu_window mac_window_operand(const struct emitter *e, const struct step *step,
@@ -148,14 +153,18 @@ struct npu_window mac_window_operand(const struct emitter *e, const struct step 
 }
 
 /* Part of a stored slot that @step's block is. */
-struct npu_td mac_out_operand(const struct emitter *e, const struct step *step, uint32_t slot)
+struct npu_td mac_out_operand(const struct emitter *e, const struct step *step, uint32_t slot,
+			      bool residual)
 {
+	const struct mac_types *types = &e->problem->types;
+	enum npu_dtype dtype = residual ? types->residual : types->output;
 	const struct place *place = &e->places[step->place];
 	struct slot_view view =
-		mac_slot_view(e, place, step->pass, step->store_block, step->store_blocks);
+		mac_slot_view(e, place, step->pass, step->store_block, step->store_blocks, dtype);
 	uint32_t channel = (step->block - step->store_block) * e->plan->block_channels;
 
 	view.dims[3] = mac_channels(e, step->block, 1);
-	return td_local(slot + (uint32_t)(channel * view.strides[3]), NPU_DTYPE_FP16, view.dims,
-			view.strides);
+	return td_zero(td_local(slot + (uint32_t)(channel * view.strides[3]), dtype, view.dims,
+				view.strides),
+		       residual ? types->residual_zero : types->output_zero);
 }

@@ -85,9 +85,10 @@ static void try_slots(struct search *search, struct mac_plan *plan)
 	}
 }
 
-static uint32_t store_blocks(const struct mac_plan *plan, uint32_t most, uint64_t bytes)
+static uint32_t store_blocks(const struct mac_plan *plan, uint32_t element, uint32_t most,
+			     uint64_t bytes)
 {
-	uint64_t block = 2ull * plan->pass[0] * plan->pass[1] * plan->block_channels;
+	uint64_t block = (uint64_t)plan->pass[0] * plan->pass[1] * plan->block_channels * element;
 	uint32_t blocks = 1;
 
 	/* Results by channel are one run a channel: more of them together gain nothing. */
@@ -102,8 +103,9 @@ static uint32_t store_blocks(const struct mac_plan *plan, uint32_t most, uint64_
 
 static void try_stores(struct search *search, struct mac_plan *plan, uint32_t most)
 {
-	uint32_t small = store_blocks(plan, most, STORE_SMALL);
-	uint32_t large = store_blocks(plan, most, STORE_LARGE);
+	uint32_t element = NPU_DTYPE_BYTES(search->problem->types.output);
+	uint32_t small = store_blocks(plan, element, most, STORE_SMALL);
+	uint32_t large = store_blocks(plan, element, most, STORE_LARGE);
 
 	plan->store_blocks = small;
 	try_slots(search, plan);
@@ -222,7 +224,7 @@ static void try_tiles(struct search *search, struct mac_plan *plan)
 static void set_shape(const struct search *search, struct mac_plan *plan, uint8_t shape)
 {
 	const struct npu_config *config = search->lower->config;
-	uint32_t depth = npu_config_mac_depth(config, NPU_DTYPE_FP16);
+	uint32_t depth = npu_config_mac_depth(config, search->problem->types.activations);
 
 	*plan = (struct mac_plan){ .shape = shape, .piece_depth = search->problem->depth };
 	plan->block_channels = config->mac_channels;

@@ -156,8 +156,7 @@ int mac_parameters(struct lower *lower, const struct mac_problem *problem, const
 			parameters + (size_t)instance->weight_set * problem->channels;
 
 		for (channel = 0; channel < problem->channels; channel++) {
-			float bias = graph_constant_as_f32(
-				problem->bias, instance->bias + channel * problem->bias_stride);
+			float bias = mac_bias_at(problem, instance, channel);
 			float scale =
 				scales ? scales[(size_t)instance->weight_set * problem->channels +
 						channel] :
