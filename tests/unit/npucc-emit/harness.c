@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "layout/placement.h"
 #include "support/half.h"
 #include "stream_sim.h"
 
@@ -40,14 +41,40 @@ int harness_compile(struct harness *harness, const uint8_t *model, size_t size)
 	return 0;
 }
 
-static uint8_t *to_halves(const float *from, size_t count)
+/* The device holds floats as fp16, or as fp32 where layout_plan() says so. */
+static bool is_wide(const struct graph_value *value)
 {
-	uint16_t *halves = malloc(count * 2 + 1);
-	size_t i;
+	return placement_of(value)->dtype == NPU_DTYPE_FP32;
+}
 
-	for (i = 0; halves && i < count; i++)
-		halves[i] = htole16(half_from_float(from[i]));
-	return (uint8_t *)halves;
+static uint8_t *to_device(const struct graph_value *value, const float *from)
+{
+	size_t count = (size_t)graph_element_count(value);
+	uint8_t *bytes = malloc(count * 4 + 1);
+
+	for (size_t i = 0; bytes && i < count; i++) {
+		uint16_t half = htole16(half_from_float(from[i]));
+
+		if (is_wide(value))
+			memcpy(bytes + 4 * i, &from[i], 4);
+		else
+			memcpy(bytes + 2 * i, &half, 2);
+	}
+	return bytes;
+}
+
+static void from_device(const struct graph_value *value, const uint8_t *bytes, float *to)
+{
+	for (int64_t i = 0; i < graph_element_count(value); i++) {
+		uint16_t half;
+
+		if (is_wide(value)) {
+			memcpy(&to[i], bytes + 4 * i, 4);
+			continue;
+		}
+		memcpy(&half, bytes + 2 * i, 2);
+		to[i] = half_to_float(le16toh(half));
+	}
 }
 
 int harness_run(struct harness *harness, const float *const *inputs, float *const *outputs,
@@ -56,7 +83,6 @@ int harness_run(struct harness *harness, const float *const *inputs, float *cons
 	struct stream_sim_memory arguments[NPU_ARG_COUNT] = { 0 };
 	struct graph *graph = npucc_model_graph(harness->model);
 	uint32_t i, first_output = NPU_ARG_FIRST_IO + graph->input_count;
-	int64_t j;
 	int result = -1;
 
 	arguments[NPU_ARG_WEIGHTS].bytes = harness->program.rodata;
@@ -72,8 +98,8 @@ int harness_run(struct harness *harness, const float *const *inputs, float *cons
 							  graph->inputs[i] :
 							  graph->outputs[i - graph->input_count];
 
-		memory->size = (size_t)graph_element_count(value) * 2;
-		memory->bytes = i < graph->input_count ? to_halves(inputs[i], memory->size / 2) :
+		memory->size = (size_t)graph_element_count(value) * (is_wide(value) ? 4 : 2);
+		memory->bytes = i < graph->input_count ? to_device(value, inputs[i]) :
 							 malloc(memory->size);
 		if (!memory->bytes)
 			goto out;
@@ -84,12 +110,7 @@ int harness_run(struct harness *harness, const float *const *inputs, float *cons
 				harness->program.text_bytes, arguments, seed, harness->error,
 				&harness->instructions);
 	for (i = 0; i < graph->output_count && !result; i++)
-		for (j = 0; j < graph_element_count(graph->outputs[i]); j++) {
-			uint16_t half;
-
-			memcpy(&half, arguments[first_output + i].bytes + 2 * j, 2);
-			outputs[i][j] = half_to_float(le16toh(half));
-		}
+		from_device(graph->outputs[i], arguments[first_output + i].bytes, outputs[i]);
 out:
 	for (i = NPU_ARG_SCRATCH; i < NPU_ARG_COUNT; i++)
 		free(arguments[i].bytes);

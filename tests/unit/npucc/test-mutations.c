@@ -15,7 +15,7 @@
 
 #include "fold/eval.h"
 #include "interpreter.h"
-#include "node-models.h"
+#include "node_models.h"
 #include "onnx_builder.h"
 
 #define MUTATIONS 10000

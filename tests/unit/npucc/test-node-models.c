@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "node-models.h"
+#include "node_models.h"
 
 static const char *corpus;
 

@@ -44,9 +44,9 @@ static bool on_vector_unit(const struct graph_node *node)
 
 bool precision_wide(const struct graph_value *value)
 {
-	if (!graph_dtype_is_float(value->dtype) || value->is_input || value->is_output ||
-	    !value->producer || !on_vector_unit(value->producer) ||
-	    graph_element_count(value) > VALUE_ELEMENTS_MAX)
+	if (!graph_dtype_is_float(value->dtype) || graph_element_count(value) > VALUE_ELEMENTS_MAX)
+		return false;
+	if (value->producer ? !on_vector_unit(value->producer) : !value->is_input)
 		return false;
 	for (uint32_t i = 0; i < value->use_count; i++)
 		if (!on_vector_unit(value->uses[i].node))

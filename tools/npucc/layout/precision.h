@@ -17,7 +17,7 @@
  */
 bool precision_vector_conv(const struct graph_node *node);
 
-/* precision_wide - @value is held in fp32 between nodes, not in the graph's float type. */
+/* precision_wide - @value is held in fp32, not in the graph's float type; inputs and outputs may be, too. */
 bool precision_wide(const struct graph_value *value);
 
 #endif

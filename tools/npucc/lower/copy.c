@@ -115,6 +115,9 @@ static int copy_reshape(struct lower *lower, struct graph_node *node, const stru
 {
 	struct placement out = *placement_of(node->outputs[0]), from = *in;
 
+	/* Dims that step as one are no dims: dense shapes always have one in common. */
+	placement_collapse(&out, 1);
+	placement_collapse(&from, 1);
 	if (!refine(&out, &from))
 		return diag_error(lower->diag,
 				  "node '%s' (%s): the two shapes share no common dims and the source is not contiguous; put the Reshape before the Transpose",

@@ -95,6 +95,27 @@ int64_t scan_shapes_known(const struct graph_node *node)
 	return 1;
 }
 
+static int64_t smaller_dim(const struct graph_value *value, int64_t least)
+{
+	for (uint32_t i = 0; value && value->has_rank && i < value->rank; i++)
+		if (value->dims[i] < least)
+			least = value->dims[i];
+	return least;
+}
+
+int64_t scan_smallest_dim(const struct graph_node *node)
+{
+	int64_t least = INT64_MAX;
+	uint32_t i;
+
+	for (i = 0; i < node->input_count; i++)
+		if (!node->inputs[i] || !graph_is_constant(node->inputs[i]))
+			least = smaller_dim(node->inputs[i], least);
+	for (i = 0; i < node->output_count; i++)
+		least = smaller_dim(node->outputs[i], least);
+	return least == INT64_MAX ? SCAN_NOT_APPLICABLE : least;
+}
+
 static const struct graph_window *window_of(const struct graph_node *node)
 {
 	switch (node->op) {
@@ -213,6 +234,13 @@ int64_t scan_activation(const struct graph_node *node)
 int64_t scan_eltwise(const struct graph_node *node)
 {
 	return node->op == GRAPH_OP_ELTWISE ? (int64_t)node->attr.eltwise : SCAN_NOT_APPLICABLE;
+}
+
+int64_t scan_division_dtype(const struct graph_node *node)
+{
+	if (node->op != GRAPH_OP_ELTWISE || node->attr.eltwise != GRAPH_ELTWISE_DIV)
+		return SCAN_NOT_APPLICABLE;
+	return scan_input_dtype(node);
 }
 
 int64_t scan_reduce(const struct graph_node *node)

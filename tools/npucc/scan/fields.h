@@ -13,6 +13,7 @@ int64_t scan_output_dtype(const struct graph_node *node);
 int64_t scan_input_elements(const struct graph_node *node);
 int64_t scan_output_elements(const struct graph_node *node);
 int64_t scan_largest_dim(const struct graph_node *node);	/* of all inputs, outputs */
+int64_t scan_smallest_dim(const struct graph_node *node);	/* the same, without constants */
 int64_t scan_batch(const struct graph_node *node);		/* first dimension of the input */
 int64_t scan_shapes_known(const struct graph_node *node);	/* 1: every one */
 
@@ -37,6 +38,7 @@ int64_t scan_bias_constant(const struct graph_node *node);
 /* Enumerations; scan_*_text() name their values. */
 int64_t scan_activation(const struct graph_node *node);		/* fused or own */
 int64_t scan_eltwise(const struct graph_node *node);
+int64_t scan_division_dtype(const struct graph_node *node);	/* ELTWISE of kind DIV */
 int64_t scan_reduce(const struct graph_node *node);
 int64_t scan_pool(const struct graph_node *node);
 int64_t scan_pad_mode(const struct graph_node *node);

@@ -23,6 +23,34 @@
 		      BIT(GRAPH_ACTIVATION_ABS) | BIT(GRAPH_ACTIVATION_SIGN) | \
 		      BIT(GRAPH_ACTIVATION_NEG) | BIT(GRAPH_ACTIVATION_LINEAR))
 
+/* What the vector unit computes: lower/vector_program.c, lower/eltwise.c, lower/reduce.c. */
+#define VECTOR_ACTIVATIONS (BIT(GRAPH_ACTIVATION_NONE) | BIT(GRAPH_ACTIVATION_RELU) | \
+			    BIT(GRAPH_ACTIVATION_CLIP) | BIT(GRAPH_ACTIVATION_LEAKYRELU) | \
+			    BIT(GRAPH_ACTIVATION_ELU) | BIT(GRAPH_ACTIVATION_SELU) | \
+			    BIT(GRAPH_ACTIVATION_CELU) | BIT(GRAPH_ACTIVATION_SIGMOID) | \
+			    BIT(GRAPH_ACTIVATION_HARDSIGMOID) | BIT(GRAPH_ACTIVATION_HARDSWISH) | \
+			    BIT(GRAPH_ACTIVATION_SILU) | BIT(GRAPH_ACTIVATION_TANH) | \
+			    BIT(GRAPH_ACTIVATION_ERF) | BIT(GRAPH_ACTIVATION_GELU) | \
+			    BIT(GRAPH_ACTIVATION_GELU_TANH) | BIT(GRAPH_ACTIVATION_MISH) | \
+			    BIT(GRAPH_ACTIVATION_SOFTPLUS) | BIT(GRAPH_ACTIVATION_EXP) | \
+			    BIT(GRAPH_ACTIVATION_LOG) | BIT(GRAPH_ACTIVATION_SQRT) | \
+			    BIT(GRAPH_ACTIVATION_RSQRT) | BIT(GRAPH_ACTIVATION_RECIPROCAL) | \
+			    BIT(GRAPH_ACTIVATION_SQUARE) | BIT(GRAPH_ACTIVATION_ABS) | \
+			    BIT(GRAPH_ACTIVATION_NEG) | BIT(GRAPH_ACTIVATION_FLOOR) | \
+			    BIT(GRAPH_ACTIVATION_CEIL) | BIT(GRAPH_ACTIVATION_ROUND) | \
+			    BIT(GRAPH_ACTIVATION_LINEAR))
+
+#define VECTOR_ELTWISES (BIT(GRAPH_ELTWISE_ADD) | BIT(GRAPH_ELTWISE_SUB) | \
+			 BIT(GRAPH_ELTWISE_MUL) | BIT(GRAPH_ELTWISE_DIV) | \
+			 BIT(GRAPH_ELTWISE_MAX) | BIT(GRAPH_ELTWISE_MIN) | \
+			 BIT(GRAPH_ELTWISE_EQUAL) | BIT(GRAPH_ELTWISE_GREATER) | \
+			 BIT(GRAPH_ELTWISE_LESS))
+
+#define VECTOR_REDUCES (BIT(GRAPH_REDUCE_SUM) | BIT(GRAPH_REDUCE_MEAN) | \
+			BIT(GRAPH_REDUCE_MAX) | BIT(GRAPH_REDUCE_MIN) | BIT(GRAPH_REDUCE_L1) | \
+			BIT(GRAPH_REDUCE_L2) | BIT(GRAPH_REDUCE_SUM_SQUARE) | \
+			BIT(GRAPH_REDUCE_LOG_SUM))
+
 const enum scan_where scan_operators[GRAPH_OP_COUNT] = {
 	[GRAPH_OP_UNKNOWN] = SCAN_NONE,
 	[GRAPH_OP_CONV] = SCAN_NPU,
@@ -58,6 +86,8 @@ const enum scan_where scan_operators[GRAPH_OP_COUNT] = {
 const struct scan_limit scan_limits[] = {
 	{ GRAPH_OP_COUNT, "every shape known", scan_shapes_known, SCAN_EQUAL, 1, scan_boolean_text,
 	  "fix the node before it that is refused" },
+	{ GRAPH_OP_COUNT, "smallest dimension", scan_smallest_dim, SCAN_AT_LEAST, 1, NULL,
+	  "give inputs a shape without empty dimensions" },
 	{ GRAPH_OP_CONV, "weights constant", scan_weight_constant, SCAN_EQUAL, 1, scan_boolean_text,
 	  "make the weights constants of the model" },
 	{ GRAPH_OP_CONV, "bias constant", scan_bias_constant, SCAN_EQUAL, 1, scan_boolean_text,
@@ -88,6 +118,18 @@ const struct scan_limit scan_limits[] = {
 	  "use smaller shapes" },
 	{ GRAPH_OP_MATMUL, "fused activation", scan_activation, SCAN_ONE_OF, OUTPUT_STAGE,
 	  scan_activation_text, "compile with --fusion 0" },
+	{ GRAPH_OP_ELTWISE, "function", scan_eltwise, SCAN_ONE_OF, VECTOR_ELTWISES,
+	  scan_eltwise_text, "replace it by arithmetic that is supported" },
+	{ GRAPH_OP_ELTWISE, "element type of the division", scan_division_dtype, SCAN_ONE_OF, FLOATS,
+	  scan_dtype_text, "cast the inputs to float" },
+	{ GRAPH_OP_ELTWISE, "fused activation", scan_activation, SCAN_ONE_OF, VECTOR_ACTIVATIONS,
+	  scan_activation_text, "compile with --fusion 0" },
+	{ GRAPH_OP_ACTIVATION, "function", scan_activation, SCAN_ONE_OF, VECTOR_ACTIVATIONS,
+	  scan_activation_text, "replace it by a function that is supported" },
+	{ GRAPH_OP_REDUCE, "function", scan_reduce, SCAN_ONE_OF, VECTOR_REDUCES, scan_reduce_text,
+	  "replace it by a reduction that is supported" },
+	{ GRAPH_OP_POOL, "kind", scan_pool, SCAN_ONE_OF, BIT(GRAPH_POOL_MAX) | BIT(GRAPH_POOL_AVERAGE),
+	  scan_pool_text, "use MaxPool or AveragePool" },
 	{ GRAPH_OP_PAD, "mode", scan_pad_mode, SCAN_ONE_OF, BIT(GRAPH_PAD_CONSTANT),
 	  scan_pad_mode_text, "pad with a constant, or outside of the model" },
 };

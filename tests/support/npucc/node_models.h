@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The ONNX project's test models: a model.onnx with inputs and expected outputs each. */
-#ifndef TESTS_UNIT_NPUCC_NODE_MODELS_H
-#define TESTS_UNIT_NPUCC_NODE_MODELS_H
+#ifndef TESTS_SUPPORT_NPUCC_NODE_MODELS_H
+#define TESTS_SUPPORT_NPUCC_NODE_MODELS_H
 
 #include "front/onnx.h"
 #include "npucc_front.h"

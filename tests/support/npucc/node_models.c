@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "node-models.h"
+#include "node_models.h"
 
 #include <dirent.h>
 #include <inttypes.h>
