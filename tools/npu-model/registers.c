@@ -81,10 +81,12 @@ bool npu_registers_event(struct npu_model *model, enum npu_event_kind kind, unsi
 void npu_registers_queue_error(struct npu_model *model, unsigned int number)
 {
 	const struct npu_queue *queue = &model->command.queue[number];
+	const struct npu_host_ring *ring = &model->registers.events;
 
+	/* Without a ring, or memory behind it, nobody will ever see this event. */
 	if (!npu_registers_event(model, NPU_EVENT_QUEUE_ERROR, queue->context, number,
 				 queue->error) &&
-	    model->registers.events.log2)
+	    ring->log2 && npu_host_ring_full(ring))
 		model->registers.queue_errors |= 1ull << number;
 }
 

@@ -546,6 +546,25 @@ static void test_bad_packets(void **state)
 	}
 }
 
+/* A driver that gave a ring where no memory is does not hang the device by its consumer index. */
+static void test_error_without_event_memory(void **state)
+{
+	const struct npu_packet_signal bad = { .header = NPU_PACKET_SIGNAL };
+	struct board *board = board_create(NULL);
+
+	(void)state;
+	board_simple(board);
+	npu_model_register_write(board->model, NPU_REG_EVENT_BASE_LO, 0xfffff000);
+	npu_model_register_write(board->model, NPU_REG_EVENT_BASE_HI, 0xffff);
+	board_push(board, 0, &bad);
+	board_ring_doorbell(board, 0);
+	board_run(board, 10000);
+	assert_int_equal(state_of(board, 0), NPU_SLOT_STATE_STOPPED);
+	npu_model_register_write(board->model, NPU_REG_EVENT_CONSUMER, 0);
+	assert_int_equal(board->irqs & NPU_IRQ_EVENT, 0);
+	board_destroy(board);
+}
+
 static void test_watch(void **state)
 {
 	struct board *board = board_create(NULL);
@@ -911,6 +930,7 @@ int main(void)
 		cmocka_unit_test(test_grant),
 		cmocka_unit_test(test_bad_programs),
 		cmocka_unit_test(test_bad_packets),
+		cmocka_unit_test(test_error_without_event_memory),
 		cmocka_unit_test(test_watch),
 		cmocka_unit_test(test_event_ring_full),
 		cmocka_unit_test(test_restore),
