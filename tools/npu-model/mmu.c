@@ -30,7 +30,10 @@ void npu_mmu_init(struct npu_mmu *mmu, const struct npu_config *config)
 
 void npu_mmu_forget_pointers(struct npu_mmu *mmu)
 {
-	memset(mmu->pointer, 0, sizeof(mmu->pointer));
+	for (unsigned int i = 0; i < NPU_POINTERS; i++) {
+		mmu->pointer[i].read = NULL;
+		mmu->pointer[i].write = NULL;
+	}
 	memset(mmu->host_page, 0, sizeof(mmu->host_page));
 }
 

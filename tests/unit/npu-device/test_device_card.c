@@ -293,6 +293,55 @@ static void test_bad_memory(void **state)
 }
 
 /*
+ * A card that keeps translations it was told to drop: without an IOMMU it reaches memory that is not
+ * its business any more; where an IOMMU has unmapped that memory, it gets an error.
+ */
+static void test_stale_tlb(void **state)
+{
+	static const char *const options[] = { "--defect", "stale-tlb", NULL };
+	struct npu_packet_copy copy = copy_packet(1, RO_VA, DATA_VA, DATA_VA + 0x5000);
+	struct guest guest;
+	uint64_t data;
+	uint8_t *other;
+	int fd;
+
+	(void)state;
+	guest_start(&guest, program, options);
+	boot_and_open(&guest);
+	data = guest_pages(&guest, 6);
+	guest_map(&guest, DATA_VA, data, 6, NPU_PROT_READ | NPU_PROT_WRITE);
+	fd = memfd_create("other", MFD_CLOEXEC);
+	assert_int_equal(ftruncate(fd, 8192), 0);
+	other = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_ptr_not_equal(other, MAP_FAILED);
+	assert_int_equal(vfio_client_map(&guest.client, GONE_DMA, 8192, fd, 0, 3), 0);
+	guest_map(&guest, RO_VA, GONE_DMA, 2, NPU_PROT_READ | NPU_PROT_WRITE);
+	guest_push(&guest, &copy);
+	guest_doorbell(&guest);
+	guest_wait64(&guest, guest.ring + offsetof(struct npu_ring_control, read_index), 1);
+
+	/* Taken out of the context as a driver does it. */
+	memset(other, 0x5a, 8192);
+	assert_int_equal(npu_pgtable_unmap(&guest.pagetable, RO_VA, 8192), 0);
+	guest_write(&guest, NPU_REG_TLB_INVALIDATE, 2);
+	assert_int_equal(guest_read(&guest, NPU_REG_TLB_DONE), 1);
+	memset(guest_pointer(&guest, data), 0x77, 6000);
+	guest_push(&guest, &copy);
+	guest_doorbell(&guest);
+	guest_wait64(&guest, guest.ring + offsetof(struct npu_ring_control, read_index), 2);
+	assert_int_equal(other[0], 0x77);
+
+	memset(other, 0x5a, 8192);
+	assert_int_equal(vfio_client_unmap(&guest.client, GONE_DMA, 8192), 0);
+	copy.record = DATA_VA + 0x5040;
+	expect_bus_error(&guest, &copy, data + 0x5040, 0, RO_VA);
+	assert_int_equal(other[0], 0x5a);
+	munmap(other, 8192);
+	close(fd);
+	guest_stop(&guest);
+}
+
+/*
  * The file behind memory is cut off while the device knows pointers into it: the device reads
  * zeros, and goes on.
  */
@@ -481,6 +530,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_msi_only),
 		cmocka_unit_test(test_work),
 		cmocka_unit_test(test_bad_memory),
+		cmocka_unit_test(test_stale_tlb),
 		cmocka_unit_test(test_shrunk_memory),
 		cmocka_unit_test(test_bus_master),
 		cmocka_unit_test(test_masks),

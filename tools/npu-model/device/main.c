@@ -8,7 +8,7 @@
 
 static const char usage[] =
 	"usage: npu-device --socket PATH [--config CONFIG] [--doorbells trapped|mapped]\n"
-	"                  [--msi-only]\n"
+	"                  [--msi-only] [--defect stale-tlb]\n"
 	"Serves the NPU as a PCIe card to QEMU's vfio-user-pci, until SIGINT or SIGTERM.\n"
 	"\n"
 	"  --socket PATH      where QEMU connects to\n"
@@ -16,6 +16,7 @@ static const char usage[] =
 	"  --doorbells KIND   trapped (default): each store is a message; mapped: shared memory\n"
 	"                     that a thread looks at all the time\n"
 	"  --msi-only         a card without MSI-X\n"
+	"  --defect stale-tlb a broken card: it goes on using translations it was told to drop\n"
 	"  --help, --version\n";
 
 static int parse(int argc, char **argv, struct server_options *wanted)
@@ -25,6 +26,7 @@ static int parse(int argc, char **argv, struct server_options *wanted)
 		{ "config", required_argument, NULL, 'c' },
 		{ "doorbells", required_argument, NULL, 'd' },
 		{ "msi-only", no_argument, NULL, 'm' },
+		{ "defect", required_argument, NULL, 'b' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'v' },
 		{ NULL, 0, NULL, 0 },
@@ -49,6 +51,12 @@ static int parse(int argc, char **argv, struct server_options *wanted)
 		case 'm':
 			wanted->msi_only = true;
 			break;
+		case 'b':
+			wanted->stale_tlb = !strcmp(optarg, "stale-tlb");
+			if (wanted->stale_tlb)
+				break;
+			fprintf(stderr, "npu-device: --defect is stale-tlb, not '%s'\n", optarg);
+			return 2;
 		case 'h':
 			fputs(usage, stdout);
 			return 0;

@@ -200,16 +200,31 @@ static void write_config(struct server *server, const struct vfio_user_access *a
 		configure(server);
 }
 
+static void write_register(struct server *server, const struct vfio_user_access *access)
+{
+	uint32_t offset = (uint32_t)access->offset;
+	uint32_t value;
+
+	server->counters.register_writes++;
+	if (!is_word(access))
+		return;
+	value = (uint32_t)get_value(access->data, 4);
+	if (offset == NPU_REG_TLB_INVALIDATE && server->options.stale_tlb) {
+		/* An invalidation of nothing is counted all the same. */
+		npu_model_thread_register_write(server->model, NPU_REG_TLB_BYTES_LO, 0);
+		npu_model_thread_register_write(server->model, NPU_REG_TLB_BYTES_HI, 0);
+		value |= 3;
+	}
+	npu_model_thread_register_write(server->model, offset, value);
+}
+
 static int write_region(struct server *server, const struct vfio_user_access *access)
 {
 	if (check_access(server, access))
 		return EINVAL;
 	switch (access->region) {
 	case VFIO_USER_REGION_BAR0:
-		server->counters.register_writes++;
-		if (is_word(access))
-			npu_model_thread_register_write(server->model, (uint32_t)access->offset,
-							(uint32_t)get_value(access->data, 4));
+		write_register(server, access);
 		return 0;
 	case VFIO_USER_REGION_BAR2:
 		write_doorbell(server, access);

@@ -16,6 +16,7 @@ struct server_options {
 	const char *config;	/* as npu_model_create() */
 	bool mapped_doorbells;
 	bool msi_only;
+	bool stale_tlb;		/* a defect: invalidations are counted, and not done */
 };
 
 /**
