@@ -3,6 +3,7 @@
  * Element-wise operators: ELTWISE, ACTIVATION, BATCHNORM, PRELU, WHERE, CAST. Tiles of the output
  * stream through the vector unit; loads on DMA channel 0, stores on channel 1.
  */
+#include "eltwise_function.h"
 #include "tile_pipeline.h"
 #include "vector_program.h"
 
@@ -39,64 +40,14 @@ static void binary(struct vector_program *program, enum npu_vec function, enum v
 	vector_step(program, function, dst, a, b, VECTOR_NONE, scalar);
 }
 
-static int vector_of_eltwise(enum graph_eltwise_kind kind)
+static struct eltwise_operand operand_of(struct sources *sources, const struct graph_value *value,
+					 bool may_be_scalar)
 {
-	switch (kind) {
-	case GRAPH_ELTWISE_ADD:
-		return NPU_VEC_ADD;
-	case GRAPH_ELTWISE_SUB:
-		return NPU_VEC_SUB;
-	case GRAPH_ELTWISE_MUL:
-		return NPU_VEC_MUL;
-	case GRAPH_ELTWISE_MAX:
-		return NPU_VEC_MAX;
-	case GRAPH_ELTWISE_MIN:
-		return NPU_VEC_MIN;
-	case GRAPH_ELTWISE_EQUAL:
-		return NPU_VEC_EQUAL;
-	case GRAPH_ELTWISE_GREATER:
-		return NPU_VEC_GREATER;
-	default:
-		return -1;
-	}
-}
+	struct eltwise_operand operand = { .slot = VECTOR_SCALAR };
 
-/* scalar op x: the immediate can only be the second operand. */
-static int scalar_first(struct vector_program *program, enum graph_eltwise_kind kind,
-			enum vector_slot dst, enum vector_slot x, float scalar)
-{
-	switch (kind) {
-	case GRAPH_ELTWISE_SUB:
-		binary(program, NPU_VEC_MUL, VECTOR_TEMP0, x, VECTOR_SCALAR, -1);
-		binary(program, NPU_VEC_ADD, dst, VECTOR_TEMP0, VECTOR_SCALAR, scalar);
-		return 0;
-	case GRAPH_ELTWISE_DIV:
-		vector_step(program, NPU_VEC_RECIPROCAL, VECTOR_TEMP0, x, VECTOR_NONE, VECTOR_NONE, 0);
-		binary(program, NPU_VEC_MUL, dst, VECTOR_TEMP0, VECTOR_SCALAR, scalar);
-		return 0;
-	case GRAPH_ELTWISE_ADD:
-	case GRAPH_ELTWISE_MUL:
-	case GRAPH_ELTWISE_MAX:
-	case GRAPH_ELTWISE_MIN:
-	case GRAPH_ELTWISE_EQUAL:
-		binary(program, (enum npu_vec)vector_of_eltwise(kind), dst, x, VECTOR_SCALAR, scalar);
-		return 0;
-	default:
-		return -1;
-	}
-}
-
-static int scalar_second(struct vector_program *program, enum graph_eltwise_kind kind,
-			 enum vector_slot dst, enum vector_slot x, float scalar)
-{
-	if (kind == GRAPH_ELTWISE_DIV) {
-		binary(program, NPU_VEC_MUL, dst, x, VECTOR_SCALAR, 1.0f / scalar);
-		return 0;
-	}
-	if (vector_of_eltwise(kind) < 0)
-		return -1;
-	binary(program, (enum npu_vec)vector_of_eltwise(kind), dst, x, VECTOR_SCALAR, scalar);
-	return 0;
+	if (!may_be_scalar || !constant_scalar(value, &operand.scalar))
+		operand.slot = stream_source(sources, value);
+	return operand;
 }
 
 static int build_eltwise(const struct graph_node *node, struct vector_program *program,
@@ -105,32 +56,16 @@ static int build_eltwise(const struct graph_node *node, struct vector_program *p
 	enum graph_eltwise_kind kind = node->attr.eltwise;
 	bool fused = node->activation.kind != GRAPH_ACTIVATION_NONE;
 	enum vector_slot dst = fused ? VECTOR_TEMP0 : VECTOR_OUT;
-	enum vector_slot a, b;
-	float scalar;
-	int error = 0;
+	struct eltwise_operand a, b;
 
-	if (constant_scalar(node->inputs[1], &scalar)) {
-		error = scalar_second(program, kind, dst, stream_source(sources, node->inputs[0]), scalar);
-	} else if (constant_scalar(node->inputs[0], &scalar)) {
-		error = scalar_first(program, kind, dst, stream_source(sources, node->inputs[1]), scalar);
-	} else {
-		a = stream_source(sources, node->inputs[0]);
-		b = stream_source(sources, node->inputs[1]);
-		if (kind == GRAPH_ELTWISE_DIV) {
-			vector_step(program, NPU_VEC_RECIPROCAL, VECTOR_TEMP0, b, VECTOR_NONE,
-				    VECTOR_NONE, 0);
-			binary(program, NPU_VEC_MUL, dst, a, VECTOR_TEMP0, 0);
-		} else if (kind == GRAPH_ELTWISE_LESS) {
-			binary(program, NPU_VEC_GREATER, dst, b, a, 0);
-		} else if (vector_of_eltwise(kind) >= 0) {
-			binary(program, (enum npu_vec)vector_of_eltwise(kind), dst, a, b, 0);
-		} else {
-			error = -1;
-		}
-	}
-	if (!error && fused)
+	/* An instruction has one immediate: with two numbers the first is streamed. */
+	b = operand_of(sources, node->inputs[1], true);
+	a = operand_of(sources, node->inputs[0], b.slot != VECTOR_SCALAR);
+	if (!eltwise_function(program, kind, dst, a, b))
+		return -1;
+	if (fused)
 		vector_activation(program, &node->activation, VECTOR_OUT, dst);
-	return error;
+	return 0;
 }
 
 static int build(const struct graph_node *node, struct vector_program *program,

@@ -52,6 +52,8 @@ static bool by_table(enum graph_activation_kind kind)
 	case GRAPH_ACTIVATION_GELU_TANH:
 	case GRAPH_ACTIVATION_MISH:
 	case GRAPH_ACTIVATION_SOFTPLUS:
+	case GRAPH_ACTIVATION_THRESHOLDED_RELU:
+	case GRAPH_ACTIVATION_SIGN:
 		return true;
 	default:
 		return false;
@@ -96,6 +98,10 @@ static bool by_steps(enum graph_activation_kind kind)
 	case GRAPH_ACTIVATION_NEG:
 	case GRAPH_ACTIVATION_CEIL:
 	case GRAPH_ACTIVATION_LINEAR:
+	case GRAPH_ACTIVATION_SOFTSIGN:
+	case GRAPH_ACTIVATION_NOT:
+	case GRAPH_ACTIVATION_ISNAN:
+	case GRAPH_ACTIVATION_ISINF:
 		return true;
 	default:
 		return false;
@@ -118,6 +124,17 @@ static void clip(struct vector_program *program, enum vector_slot dst, enum vect
 		with_scalar(program, NPU_VEC_MIN, dst, has_low ? dst : src, high);
 	if (!has_low && !has_high && dst != src)
 		unary(program, NPU_VEC_COPY, dst, src);
+}
+
+/* alpha, beta: whether negative and positive infinity count. */
+static void is_infinite(struct vector_program *program, const struct graph_activation *activation,
+			enum vector_slot dst, enum vector_slot src)
+{
+	bool negative = activation->alpha != 0, positive = activation->beta != 0;
+
+	unary(program, negative && positive ? NPU_VEC_ABS : NPU_VEC_COPY, VECTOR_TEMP1, src);
+	with_scalar(program, NPU_VEC_EQUAL, dst, VECTOR_TEMP1,
+		    positive ? INFINITY : negative ? -INFINITY : NAN);
 }
 
 static void steps_of(struct vector_program *program, const struct graph_activation *activation,
@@ -149,6 +166,22 @@ static void steps_of(struct vector_program *program, const struct graph_activati
 	case GRAPH_ACTIVATION_LINEAR:
 		with_scalar(program, NPU_VEC_MUL, VECTOR_TEMP1, src, activation->alpha);
 		with_scalar(program, NPU_VEC_ADD, dst, VECTOR_TEMP1, activation->beta);
+		break;
+	case GRAPH_ACTIVATION_SOFTSIGN:
+		unary(program, NPU_VEC_ABS, VECTOR_TEMP1, src);
+		with_scalar(program, NPU_VEC_ADD, VECTOR_TEMP1, VECTOR_TEMP1, 1);
+		unary(program, NPU_VEC_RECIPROCAL, VECTOR_TEMP1, VECTOR_TEMP1);
+		vector_step(program, NPU_VEC_MUL, dst, src, VECTOR_TEMP1, VECTOR_NONE, 0);
+		break;
+	case GRAPH_ACTIVATION_NOT:
+		with_scalar(program, NPU_VEC_EQUAL, dst, src, 0);
+		break;
+	case GRAPH_ACTIVATION_ISNAN:
+		vector_step(program, NPU_VEC_EQUAL, VECTOR_TEMP1, src, src, VECTOR_NONE, 0);
+		with_scalar(program, NPU_VEC_EQUAL, dst, VECTOR_TEMP1, 0);
+		break;
+	case GRAPH_ACTIVATION_ISINF:
+		is_infinite(program, activation, dst, src);
 		break;
 	default:
 		if (dst != src)

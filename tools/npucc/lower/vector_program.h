@@ -27,7 +27,7 @@ struct vector_step {
 	float scalar;
 };
 
-#define VECTOR_MAX_STEPS 16
+#define VECTOR_MAX_STEPS 24
 
 struct vector_program {
 	struct vector_step steps[VECTOR_MAX_STEPS];

@@ -238,7 +238,8 @@ int64_t scan_eltwise(const struct graph_node *node)
 
 int64_t scan_division_dtype(const struct graph_node *node)
 {
-	if (node->op != GRAPH_OP_ELTWISE || node->attr.eltwise != GRAPH_ELTWISE_DIV)
+	if (node->op != GRAPH_OP_ELTWISE ||
+	    (node->attr.eltwise != GRAPH_ELTWISE_DIV && node->attr.eltwise != GRAPH_ELTWISE_POW))
 		return SCAN_NOT_APPLICABLE;
 	return scan_input_dtype(node);
 }

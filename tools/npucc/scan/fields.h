@@ -38,7 +38,7 @@ int64_t scan_bias_constant(const struct graph_node *node);
 /* Enumerations; scan_*_text() name their values. */
 int64_t scan_activation(const struct graph_node *node);		/* fused or own */
 int64_t scan_eltwise(const struct graph_node *node);
-int64_t scan_division_dtype(const struct graph_node *node);	/* ELTWISE of kind DIV */
+int64_t scan_division_dtype(const struct graph_node *node);	/* ELTWISE: DIV, POW */
 int64_t scan_reduce(const struct graph_node *node);
 int64_t scan_pool(const struct graph_node *node);
 int64_t scan_pad_mode(const struct graph_node *node);

@@ -38,13 +38,18 @@
 			    BIT(GRAPH_ACTIVATION_SQUARE) | BIT(GRAPH_ACTIVATION_ABS) | \
 			    BIT(GRAPH_ACTIVATION_NEG) | BIT(GRAPH_ACTIVATION_FLOOR) | \
 			    BIT(GRAPH_ACTIVATION_CEIL) | BIT(GRAPH_ACTIVATION_ROUND) | \
-			    BIT(GRAPH_ACTIVATION_LINEAR))
+			    BIT(GRAPH_ACTIVATION_LINEAR) | BIT(GRAPH_ACTIVATION_SOFTSIGN) | \
+			    BIT(GRAPH_ACTIVATION_THRESHOLDED_RELU) | BIT(GRAPH_ACTIVATION_SIGN) | \
+			    BIT(GRAPH_ACTIVATION_NOT) | BIT(GRAPH_ACTIVATION_ISNAN) | \
+			    BIT(GRAPH_ACTIVATION_ISINF))
 
 #define VECTOR_ELTWISES (BIT(GRAPH_ELTWISE_ADD) | BIT(GRAPH_ELTWISE_SUB) | \
 			 BIT(GRAPH_ELTWISE_MUL) | BIT(GRAPH_ELTWISE_DIV) | \
 			 BIT(GRAPH_ELTWISE_MAX) | BIT(GRAPH_ELTWISE_MIN) | \
 			 BIT(GRAPH_ELTWISE_EQUAL) | BIT(GRAPH_ELTWISE_GREATER) | \
-			 BIT(GRAPH_ELTWISE_LESS))
+			 BIT(GRAPH_ELTWISE_LESS) | BIT(GRAPH_ELTWISE_GREATER_EQUAL) | \
+			 BIT(GRAPH_ELTWISE_LESS_EQUAL) | BIT(GRAPH_ELTWISE_AND) | \
+			 BIT(GRAPH_ELTWISE_OR) | BIT(GRAPH_ELTWISE_XOR) | BIT(GRAPH_ELTWISE_POW))
 
 #define VECTOR_REDUCES (BIT(GRAPH_REDUCE_SUM) | BIT(GRAPH_REDUCE_MEAN) | \
 			BIT(GRAPH_REDUCE_MAX) | BIT(GRAPH_REDUCE_MIN) | BIT(GRAPH_REDUCE_L1) | \
@@ -120,7 +125,7 @@ const struct scan_limit scan_limits[] = {
 	  scan_activation_text, "compile with --fusion 0" },
 	{ GRAPH_OP_ELTWISE, "function", scan_eltwise, SCAN_ONE_OF, VECTOR_ELTWISES,
 	  scan_eltwise_text, "replace it by arithmetic that is supported" },
-	{ GRAPH_OP_ELTWISE, "element type of the division", scan_division_dtype, SCAN_ONE_OF, FLOATS,
+	{ GRAPH_OP_ELTWISE, "element type of a division or power", scan_division_dtype, SCAN_ONE_OF, FLOATS,
 	  scan_dtype_text, "cast the inputs to float" },
 	{ GRAPH_OP_ELTWISE, "fused activation", scan_activation, SCAN_ONE_OF, VECTOR_ACTIVATIONS,
 	  scan_activation_text, "compile with --fusion 0" },
