@@ -156,21 +156,20 @@ static void test_rules(void **state)
 
 static void test_sentence(void **state)
 {
-	static const int64_t pads[] = { 0, 0, 1, 1, 0, 0, 1, 1 };
+	static const int64_t kernel[] = { 3, 3 };
 	struct onnx_builder *builder = begin();
 	struct scan_finding finding;
 	struct scanned scanned;
 
 	(void)state;
-	onnx_builder_integers(builder, "p", 8, pads);
-	onnx_builder_node(builder, "Pad", "x p", "y");
-	onnx_builder_string(builder, "mode", "reflect");
+	onnx_builder_node(builder, "LpPool", "x", "y");
+	onnx_builder_ints(builder, "kernel_shape", 2, kernel);
 	scan(&scanned, builder);
 	assert_false(scan_node(npucc_model_graph(scanned.model)->first, &finding));
 	assert_non_null(finding.limit);
-	assert_ptr_equal(finding.limit->field, scan_pad_mode);
-	assert_int_equal(finding.value, GRAPH_PAD_REFLECT);
-	assert_non_null(strstr(finding.reason, "mode is reflect, only constant"));
+	assert_ptr_equal(finding.limit->field, scan_pool);
+	assert_int_equal(finding.value, GRAPH_POOL_LP);
+	assert_non_null(strstr(finding.reason, "kind is lp, only max, average is supported"));
 	done(&scanned);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../decompose/decompose.h"
 #include "../emit/program.h"
 #include "../lower/estimate.h"
 #include "../lower/lower.h"
@@ -236,6 +237,8 @@ int compile_graph(struct graph *graph, const struct options *options, FILE *log,
 	if (scan_refuse(graph, diag))
 		return -1;
 	roofline(graph, &options->config, report);
+	if (decompose_graph(graph, diag))
+		return -1;
 	/* Load, compute and store in turn means by way of DRAM. */
 	if (options->pipeline_stages == 1)
 		memory.global_limit = 0;

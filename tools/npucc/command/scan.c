@@ -24,8 +24,9 @@ static int try_backend(const struct options *options, struct graph *graph,
 		const char *text = diag_first_error(&diag);
 		const char *cut = text ? strrchr(text, ';') : NULL;
 
+		/* The parts of a node that was taken apart carry its name. */
 		for (i = 0; i < report->row_count; i++)
-			if (report->rows[i].node == compiled.refused)
+			if (!strcmp(report->rows[i].node->name, compiled.refused->name))
 				break;
 		if (text && i < report->row_count) {
 			struct scan_row *row = &report->rows[i];

@@ -59,6 +59,27 @@ void eval_strides(const struct graph_value *value, int64_t strides[GRAPH_MAX_RAN
 /* eval_activation - one unary function. */
 double eval_activation(const struct graph_activation *activation, double x);
 
+/*
+ * The taps of a separable interpolation: output = sum of weight[i] * input[clamped first + i],
+ * or the node's extrapolation value where @outside.
+ */
+#define EVAL_MAX_TAPS 4096
+struct eval_taps {
+	bool outside;
+	int64_t first, count;
+	double weight[EVAL_MAX_TAPS];
+};
+
+/*
+ * eval_resize_taps - of output position @at along @dim, of @in input and @size output positions.
+ * Returns 0, or -1 when the scale is out of range.
+ */
+int eval_resize_taps(const struct graph_attr_resize *resize, uint32_t dim, int64_t in, int64_t size,
+		     int64_t at, struct eval_taps *taps);
+
+/* eval_clamp - @position, or the end of 0..size-1 that it lies beyond. */
+int64_t eval_clamp(int64_t position, int64_t size);
+
 /* By group of operators; same contract as eval_node(). */
 int eval_move(const struct graph_node *node, const void *const *inputs, void *const *outputs,
 	      struct diag *diag);

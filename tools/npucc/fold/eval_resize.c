@@ -6,8 +6,6 @@
 
 #include "eval.h"
 
-#define MAX_TAPS 4096
-
 /* Where output position @out of a dimension lies in the input. */
 static double source_position(const struct graph_attr_resize *resize, uint32_t dim, int64_t in,
 			      int64_t size, int64_t out)
@@ -65,15 +63,9 @@ static double kernel_weight(const struct graph_attr_resize *resize, double dista
 	return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
-struct taps {
-	int64_t first;
-	int64_t count;
-	double weight[MAX_TAPS];
-};
-
 /* Weights of the input positions that make one output position. */
 static int make_taps(const struct graph_attr_resize *resize, uint32_t dim, int64_t in, double x,
-		     struct taps *taps)
+		     struct eval_taps *taps)
 {
 	double scale = (double)resize->scale[dim];
 	double shrink = resize->antialias && scale < 1 ? scale : 1;
@@ -88,7 +80,7 @@ static int make_taps(const struct graph_attr_resize *resize, uint32_t dim, int64
 	}
 	taps->first = (int64_t)floor(x - reach) + 1;
 	taps->count = (int64_t)ceil(x + reach) - taps->first;
-	if (taps->count < 1 || taps->count > MAX_TAPS)
+	if (taps->count < 1 || taps->count > EVAL_MAX_TAPS)
 		return -1;
 	for (i = 0; i < taps->count; i++) {
 		int64_t position = taps->first + i;
@@ -105,42 +97,50 @@ static int make_taps(const struct graph_attr_resize *resize, uint32_t dim, int64
 	return 0;
 }
 
-static int64_t clamp_position(int64_t position, int64_t size)
+int64_t eval_clamp(int64_t position, int64_t size)
 {
 	if (position < 0)
 		return 0;
 	return position < size ? position : size - 1;
 }
 
+int eval_resize_taps(const struct graph_attr_resize *resize, uint32_t dim, int64_t in, int64_t size,
+		     int64_t at, struct eval_taps *taps)
+{
+	double x = source_position(resize, dim, in, size, at);
+
+	taps->outside = resize->coordinate == GRAPH_COORDINATE_CROP_AND_RESIZE &&
+			(x < 0 || x > (double)(in - 1));
+	/* NaN and anything beyond all sense fall here too. */
+	if (!(fabs(x) < 1e15))
+		return -1;
+	return make_taps(resize, dim, in, x, taps);
+}
+
 /* [outer, in, inner] -> [outer, size, inner] */
 static int resize_dim(const struct graph_attr_resize *resize, uint32_t dim, const double *from,
 		      double *to, int64_t outer, int64_t in, int64_t size, int64_t inner)
 {
-	bool crop = resize->coordinate == GRAPH_COORDINATE_CROP_AND_RESIZE;
-	struct taps *taps = malloc(sizeof(*taps));
+	struct eval_taps *taps = malloc(sizeof(*taps));
 	int64_t o, y, i, t;
 	int result = -1;
 
 	if (!taps)
 		return -1;
 	for (y = 0; y < size; y++) {
-		double x = source_position(resize, dim, in, size, y);
-		bool outside = crop && (x < 0 || x > (double)(in - 1));
-
-		/* NaN and anything beyond all sense fall here too. */
-		if (!(fabs(x) < 1e15) || make_taps(resize, dim, in, x, taps))
+		if (eval_resize_taps(resize, dim, in, size, y, taps))
 			goto out;
 		for (o = 0; o < outer; o++)
 			for (i = 0; i < inner; i++) {
 				double sum = 0;
 
 				for (t = 0; t < taps->count; t++) {
-					int64_t p = clamp_position(taps->first + t, in);
+					int64_t p = eval_clamp(taps->first + t, in);
 
 					sum += taps->weight[t] * from[(o * in + p) * inner + i];
 				}
 				to[(o * size + y) * inner + i] =
-					outside ? (double)resize->extrapolation : sum;
+					taps->outside ? (double)resize->extrapolation : sum;
 			}
 	}
 	result = 0;

@@ -4,13 +4,18 @@
  * indices, where layout_plan() could not make the value a view. DRAM to DRAM by DMA; the
  * clusters share the outermost dim.
  */
+#include "copy.h"
+
+#include <endian.h>
+#include <string.h>
+
+#include "../support/half.h"
 #include "tile.h"
 
 #define COPY_TILE_ELEMENTS (1 << 20)
 
-/* Copies @in to @out (same dims; a stride of 0 in @in repeats). */
-static int copy_region(struct lower *lower, const struct graph_node *node,
-		       const struct placement *out, const struct placement *in)
+int copy_region(struct lower *lower, const struct graph_node *node, const struct placement *out,
+		const struct placement *in)
 {
 	struct tiling tiling;
 	struct space space;
@@ -171,23 +176,33 @@ static int copy_split(struct lower *lower, struct graph_node *node, const struct
 	return 0;
 }
 
-/* A constant of one element, repeated over @like's dims. */
-static int repeated_constant(struct lower *lower, float number, const struct placement *like,
-			     struct placement *constant)
+/* The bytes of @number in a device type, little endian; returns their count. */
+static size_t encode(float number, enum npu_dtype dtype, uint8_t bytes[4])
 {
-	static const int64_t one[1] = { 1 };
-	struct graph_value *value = graph_constant_f32(lower->graph, "pad", 1, one, &number);
-	struct placement scalar;
+	uint32_t bits;
 
-	if (!value || lower_read_placement(lower, value, &scalar))
-		return diag_error(lower->diag, "out of memory");
-	*constant = *like;
-	constant->argument = scalar.argument;
-	constant->offset = scalar.offset;
-	constant->dtype = scalar.dtype;
-	for (uint32_t i = 0; i < like->rank; i++)
-		constant->strides[i] = 0;
-	return 0;
+	if (dtype == NPU_DTYPE_FP16)
+		bits = half_from_constant(number);
+	else if (dtype == NPU_DTYPE_FP32)
+		memcpy(&bits, &number, sizeof(bits));
+	else
+		bits = (uint32_t)(int32_t)number;
+	bits = htole32(bits);
+	memcpy(bytes, &bits, sizeof(bits));
+	return NPU_DTYPE_BYTES(dtype);
+}
+
+int copy_fill(struct lower *lower, const struct graph_node *node, const struct placement *out,
+	      float number)
+{
+	struct placement fill = *out;
+	uint8_t bytes[4];
+	size_t size = encode(number, out->dtype, bytes);
+
+	fill.argument = NPU_ARG_WEIGHTS;
+	fill.offset = lower_constant(lower, bytes, size, 4);
+	memset(fill.strides, 0, sizeof(fill.strides));
+	return fill.offset < 0 ? -1 : copy_region(lower, node, out, &fill);
 }
 
 static int copy_pad(struct lower *lower, struct graph_node *node, const struct placement *in)
@@ -195,7 +210,7 @@ static int copy_pad(struct lower *lower, struct graph_node *node, const struct p
 	const struct placement *out = placement_of(node->outputs[0]);
 	const struct graph_attr_pad *pad = &node->attr.pad;
 	int64_t from[GRAPH_MAX_RANK], to[GRAPH_MAX_RANK], dims[GRAPH_MAX_RANK];
-	struct placement source, target, fill;
+	struct placement source, target;
 	bool grows = false;
 
 	for (uint32_t i = 0; i < in->rank; i++) {
@@ -210,8 +225,7 @@ static int copy_pad(struct lower *lower, struct graph_node *node, const struct p
 					  node->name, node->op_type, i);
 	}
 	if (grows) {
-		if (repeated_constant(lower, pad->value, out, &fill) ||
-		    copy_region(lower, node, out, &fill))
+		if (copy_fill(lower, node, out, pad->value))
 			return -1;
 		/* The inside is written by other channels and clusters than the fill. */
 		barrier(lower);

@@ -58,9 +58,9 @@ static int build_eltwise(const struct graph_node *node, struct vector_program *p
 	enum vector_slot dst = fused ? VECTOR_TEMP0 : VECTOR_OUT;
 	struct eltwise_operand a, b;
 
-	/* An instruction has one immediate: with two numbers the first is streamed. */
-	b = operand_of(sources, node->inputs[1], true);
-	a = operand_of(sources, node->inputs[0], b.slot != VECTOR_SCALAR);
+	/* An instruction has one immediate: with two numbers the second is streamed. */
+	a = operand_of(sources, node->inputs[0], true);
+	b = operand_of(sources, node->inputs[1], a.slot != VECTOR_SCALAR);
 	if (!eltwise_function(program, kind, dst, a, b))
 		return -1;
 	if (fused)

@@ -228,9 +228,15 @@ static lower_function lower_dispatch(const struct graph_node *node)
 	case GRAPH_OP_CONCAT:
 	case GRAPH_OP_SLICE:
 	case GRAPH_OP_SPLIT:
-	case GRAPH_OP_PAD:
 	case GRAPH_OP_EXPAND:
+	case GRAPH_OP_GATHER:
 		return lower_copy;
+	case GRAPH_OP_PAD:
+		return node->attr.pad.mode == GRAPH_PAD_CONSTANT ? lower_copy : lower_remap;
+	case GRAPH_OP_TILE:
+		return lower_remap;
+	case GRAPH_OP_RESIZE:
+		return node->attr.resize.mode == GRAPH_RESIZE_NEAREST ? lower_remap : lower_resize;
 	default:
 		return NULL;
 	}

@@ -126,11 +126,13 @@ int lower_depthwise(struct lower *lower, struct graph_node *node);	/* group == c
 int lower_matmul(struct lower *lower, struct graph_node *node);		/* constant and activation B, batched */
 int lower_eltwise(struct lower *lower, struct graph_node *node);	/* ELTWISE, ACTIVATION, BATCHNORM, PRELU, WHERE, CAST */
 int lower_pool(struct lower *lower, struct graph_node *node);
+int lower_resize(struct lower *lower, struct graph_node *node);	/* linear and cubic, along one dim */
 int lower_reduce(struct lower *lower, struct graph_node *node);
 int lower_global_pool(struct lower *lower, struct graph_node *node);	/* POOL over the whole plane (in reduce.c) */
 int lower_softmax(struct lower *lower, struct graph_node *node);
 int lower_norm(struct lower *lower, struct graph_node *node);		/* LAYERNORM */
-int lower_copy(struct lower *lower, struct graph_node *node);		/* TRANSPOSE, RESHAPE, CONCAT, SLICE, SPLIT, PAD, EXPAND that are no views */
+int lower_copy(struct lower *lower, struct graph_node *node);		/* TRANSPOSE, RESHAPE, CONCAT, SLICE, SPLIT, PAD, EXPAND, GATHER that are no views */
+int lower_remap(struct lower *lower, struct graph_node *node);	/* nearest RESIZE, PAD that repeats the input, TILE */
 
 /* lower_table_supports - whether lower_table() can hold @activation to fp16 accuracy. */
 bool lower_table_supports(const struct graph_activation *activation);

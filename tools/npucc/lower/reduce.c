@@ -16,6 +16,7 @@ struct reduction {
 	bool square;			/* of the elements, first */
 	bool absolute;
 	bool negate;			/* before and after: minimum as maximum */
+	bool product;
 	bool root, logarithm;
 	float scale;			/* of the result */
 };
@@ -49,6 +50,10 @@ static bool reduction_of(enum graph_reduce_kind kind, int64_t count, struct redu
 		how->part = NPU_VEC_REDUCE_MAX;
 		how->combine = NPU_VEC_MAX;
 		how->negate = true;
+		return true;
+	case GRAPH_REDUCE_PROD:
+		how->product = true;
+		how->combine = NPU_VEC_MUL;
 		return true;
 	case GRAPH_REDUCE_L1:
 		how->absolute = true;
@@ -260,6 +265,50 @@ static struct npu_td result_of(const struct tile *tile, const struct part *part,
 	return td_local_dense(offset, dtype, tile->dims[2], tile->dims[3], 1, 1);
 }
 
+/* Whether elements are changed into fp32 before they are reduced. */
+static bool changes_elements(const struct reduction *how)
+{
+	return how->square || how->absolute || how->negate || how->product;
+}
+
+/*
+ * The product over the dims in @mask of the dense fp32 tensor at @offset, which is used up: halves of a
+ * dim are multiplied until one element is left.
+ */
+static void multiply_part(struct stream *stream, uint32_t offset, uint32_t dims[4], uint16_t mask,
+			  const struct npu_td *result)
+{
+	int64_t strides[4] = { 4ll * dims[1] * dims[2] * dims[3], 4ll * dims[2] * dims[3],
+			       4ll * dims[3], 4 };
+	struct npu_td low, high;
+
+	for (uint32_t d = 0; d < 4; d++) {
+		uint32_t left = dims[d];
+
+		while ((mask >> d & 1) && left > 1) {
+			dims[d] = left / 2;
+			low = td_local(offset, NPU_DTYPE_FP32, dims, strides);
+			left -= dims[d];
+			high = td_local(offset + left * (uint32_t)strides[d], NPU_DTYPE_FP32, dims,
+					strides);
+			stream_vec(stream, NPU_VEC_MUL, &low, &low, &high, NULL, 0, 0);
+		}
+		dims[d] = left;
+	}
+	low = td_local(offset, NPU_DTYPE_FP32, dims, strides);
+	stream_vec(stream, NPU_VEC_COPY, result, &low, NULL, NULL, 0, 0);
+}
+
+static void part_dims(const struct tile *tile, const struct part *part, uint32_t dims[4])
+{
+	bool columns = kept_innermost(tile, part);
+
+	dims[columns ? 0 : 2] = part->dims[0];
+	dims[columns ? 1 : 3] = part->dims[1];
+	dims[columns ? 2 : 0] = tile->dims[2];
+	dims[columns ? 3 : 1] = tile->dims[3];
+}
+
 static void reduce_part(const struct reduce *reduce, struct stream *stream,
 			const struct cluster_state *state, const struct tile *tile,
 			const struct part *part, uint32_t local, bool first)
@@ -273,8 +322,10 @@ static void reduce_part(const struct reduce *reduce, struct stream *stream,
 	uint16_t mask = kept_innermost(tile, part) ? 0x3 : 0xc;
 	const struct npu_td *source = &input;
 
-	if (reduce->how.square || reduce->how.absolute || reduce->how.negate) {
-		if (reduce->how.square)
+	if (changes_elements(&reduce->how)) {
+		if (reduce->how.product)
+			stream_vec(stream, NPU_VEC_COPY, &changed, &input, NULL, NULL, 0, 0);
+		else if (reduce->how.square)
 			stream_vec(stream, NPU_VEC_MUL, &changed, &input, &input, NULL, 0, 0);
 		else if (reduce->how.absolute)
 			stream_vec(stream, NPU_VEC_ABS, &changed, &input, NULL, NULL, 0, 0);
@@ -282,7 +333,14 @@ static void reduce_part(const struct reduce *reduce, struct stream *stream,
 			stream_vec(stream, NPU_VEC_MUL, &changed, &input, STREAM_SCALAR, NULL, 0, -1);
 		source = &changed;
 	}
-	stream_vec(stream, reduce->how.part, &result, source, NULL, NULL, mask, 0);
+	if (reduce->how.product) {
+		uint32_t dims[4];
+
+		part_dims(tile, part, dims);
+		multiply_part(stream, state->square, dims, mask, &result);
+	} else {
+		stream_vec(stream, reduce->how.part, &result, source, NULL, NULL, mask, 0);
+	}
 	if (!first)
 		stream_vec(stream, reduce->how.combine, &total, &total, &result, NULL, 0, 0);
 }
@@ -322,7 +380,7 @@ static int open_cluster(struct reduce *reduce, uint32_t cluster, uint64_t tiles,
 	state->total = lower_local(lower, cluster, (uint32_t)tile.elements * 4);
 	state->partial = lower_local(lower, cluster, (uint32_t)tile.elements * 4);
 	state->square = 0;
-	if (reduce->how.square || reduce->how.absolute || reduce->how.negate)
+	if (changes_elements(&reduce->how))
 		state->square = lower_local(lower, cluster, elements * 4);
 	if (state->total == UINT32_MAX || state->partial == UINT32_MAX || state->square == UINT32_MAX)
 		return diag_error(lower->diag, "no room in local SRAM for a reduction's temporaries");

@@ -55,8 +55,13 @@ static void drop_unit_dims(struct space *space)
 	uint32_t loose = space->rank - space->fixed, kept = 0;
 
 	for (uint32_t i = 0; i < space->rank; i++) {
-		if (i < loose && space->dims[i] == 1)
+		bool is_fixed = i >= loose;
+
+		/* Of the fixed ones the last stays in any case. */
+		if (space->dims[i] == 1 && (!is_fixed || space->fixed > 1)) {
+			space->fixed -= is_fixed;
 			continue;
+		}
 		move_dim(space, kept++, i);
 	}
 	space->rank = kept;

@@ -271,6 +271,13 @@ int64_t scan_resize_coordinate(const struct graph_node *node)
 	return (int64_t)node->attr.resize.coordinate;
 }
 
+int64_t scan_interpolation_dtype(const struct graph_node *node)
+{
+	if (node->op != GRAPH_OP_RESIZE || node->attr.resize.mode == GRAPH_RESIZE_NEAREST)
+		return SCAN_NOT_APPLICABLE;
+	return scan_input_dtype(node);
+}
+
 int64_t scan_indices_constant(const struct graph_node *node)
 {
 	if (node->op != GRAPH_OP_GATHER)

@@ -54,12 +54,13 @@
 #define VECTOR_REDUCES (BIT(GRAPH_REDUCE_SUM) | BIT(GRAPH_REDUCE_MEAN) | \
 			BIT(GRAPH_REDUCE_MAX) | BIT(GRAPH_REDUCE_MIN) | BIT(GRAPH_REDUCE_L1) | \
 			BIT(GRAPH_REDUCE_L2) | BIT(GRAPH_REDUCE_SUM_SQUARE) | \
-			BIT(GRAPH_REDUCE_LOG_SUM))
+			BIT(GRAPH_REDUCE_LOG_SUM) | BIT(GRAPH_REDUCE_LOG_SUM_EXP) | \
+			BIT(GRAPH_REDUCE_PROD))
 
 const enum scan_where scan_operators[GRAPH_OP_COUNT] = {
 	[GRAPH_OP_UNKNOWN] = SCAN_NONE,
 	[GRAPH_OP_CONV] = SCAN_NPU,
-	[GRAPH_OP_CONVTRANSPOSE] = SCAN_NONE,
+	[GRAPH_OP_CONVTRANSPOSE] = SCAN_NPU,
 	[GRAPH_OP_MATMUL] = SCAN_NPU,
 	[GRAPH_OP_ELTWISE] = SCAN_NPU,
 	[GRAPH_OP_ACTIVATION] = SCAN_NPU,
@@ -68,9 +69,9 @@ const enum scan_where scan_operators[GRAPH_OP_COUNT] = {
 	[GRAPH_OP_REDUCE] = SCAN_NPU,
 	[GRAPH_OP_SOFTMAX] = SCAN_NPU,
 	[GRAPH_OP_LAYERNORM] = SCAN_NPU,
-	[GRAPH_OP_INSTANCENORM] = SCAN_NONE,
-	[GRAPH_OP_GROUPNORM] = SCAN_NONE,
-	[GRAPH_OP_LRN] = SCAN_NONE,
+	[GRAPH_OP_INSTANCENORM] = SCAN_NPU,
+	[GRAPH_OP_GROUPNORM] = SCAN_NPU,
+	[GRAPH_OP_LRN] = SCAN_NPU,
 	[GRAPH_OP_BATCHNORM] = SCAN_NPU,
 	[GRAPH_OP_TRANSPOSE] = SCAN_NPU,
 	[GRAPH_OP_RESHAPE] = SCAN_NPU,
@@ -79,11 +80,11 @@ const enum scan_where scan_operators[GRAPH_OP_COUNT] = {
 	[GRAPH_OP_SPLIT] = SCAN_NPU,
 	[GRAPH_OP_PAD] = SCAN_NPU,
 	[GRAPH_OP_EXPAND] = SCAN_NPU,
-	[GRAPH_OP_TILE] = SCAN_NONE,
-	[GRAPH_OP_GATHER] = SCAN_NONE,
+	[GRAPH_OP_TILE] = SCAN_NPU,
+	[GRAPH_OP_GATHER] = SCAN_NPU,
 	[GRAPH_OP_CAST] = SCAN_NPU,
 	[GRAPH_OP_WHERE] = SCAN_NPU,
-	[GRAPH_OP_RESIZE] = SCAN_NONE,
+	[GRAPH_OP_RESIZE] = SCAN_NPU,
 	[GRAPH_OP_QUANTIZE] = SCAN_NONE,
 	[GRAPH_OP_DEQUANTIZE] = SCAN_NONE,
 };
@@ -117,6 +118,22 @@ const struct scan_limit scan_limits[] = {
 	  "use smaller shapes" },
 	{ GRAPH_OP_CONV, "fused activation", scan_activation, SCAN_ONE_OF, OUTPUT_STAGE,
 	  scan_activation_text, "compile with --fusion 0" },
+	{ GRAPH_OP_CONVTRANSPOSE, "weights constant", scan_weight_constant, SCAN_EQUAL, 1,
+	  scan_boolean_text, "make the weights constants of the model" },
+	{ GRAPH_OP_CONVTRANSPOSE, "bias constant", scan_bias_constant, SCAN_EQUAL, 1, scan_boolean_text,
+	  "make the bias a constant of the model, or add it by an Add" },
+	{ GRAPH_OP_CONVTRANSPOSE, "element type", scan_input_dtype, SCAN_ONE_OF, FLOATS,
+	  scan_dtype_text, "cast the input to float" },
+	{ GRAPH_OP_CONVTRANSPOSE, "kernel height", scan_kernel_height, SCAN_AT_MOST, 1024, NULL,
+	  "use a smaller kernel" },
+	{ GRAPH_OP_CONVTRANSPOSE, "kernel width", scan_kernel_width, SCAN_AT_MOST, 1024, NULL,
+	  "use a smaller kernel" },
+	{ GRAPH_OP_CONVTRANSPOSE, "stride height", scan_stride_height, SCAN_AT_MOST, 64, NULL,
+	  "use a smaller stride" },
+	{ GRAPH_OP_CONVTRANSPOSE, "stride width", scan_stride_width, SCAN_AT_MOST, 64, NULL,
+	  "use a smaller stride" },
+	{ GRAPH_OP_CONVTRANSPOSE, "fused activation", scan_activation, SCAN_ONE_OF, OUTPUT_STAGE,
+	  scan_activation_text, "compile with --fusion 0" },
 	{ GRAPH_OP_MATMUL, "element type", scan_input_dtype, SCAN_ONE_OF, FLOATS, scan_dtype_text,
 	  "cast the inputs to float" },
 	{ GRAPH_OP_MATMUL, "largest dimension", scan_largest_dim, SCAN_AT_MOST, 1 << 30, NULL,
@@ -135,8 +152,10 @@ const struct scan_limit scan_limits[] = {
 	  "replace it by a reduction that is supported" },
 	{ GRAPH_OP_POOL, "kind", scan_pool, SCAN_ONE_OF, BIT(GRAPH_POOL_MAX) | BIT(GRAPH_POOL_AVERAGE),
 	  scan_pool_text, "use MaxPool or AveragePool" },
-	{ GRAPH_OP_PAD, "mode", scan_pad_mode, SCAN_ONE_OF, BIT(GRAPH_PAD_CONSTANT),
-	  scan_pad_mode_text, "pad with a constant, or outside of the model" },
+	{ GRAPH_OP_GATHER, "indices constant", scan_indices_constant, SCAN_EQUAL, 1, scan_boolean_text,
+	  "make the indices constants of the model" },
+	{ GRAPH_OP_RESIZE, "element type of an interpolation", scan_interpolation_dtype, SCAN_ONE_OF,
+	  FLOATS, scan_dtype_text, "cast the input to float, or use mode nearest" },
 };
 
 const size_t scan_limit_count = sizeof(scan_limits) / sizeof(scan_limits[0]);

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#include "decompose.h"
+
+static bool changes_dim(const struct graph_node *node, uint32_t dim)
+{
+	const struct graph_attr_resize *resize = &node->attr.resize;
+
+	if (resize->coordinate == GRAPH_COORDINATE_CROP_AND_RESIZE &&
+	    (resize->roi_start[dim] != 0 || resize->roi_end[dim] != 1))
+		return true;
+	return node->inputs[0]->dims[dim] != node->outputs[0]->dims[dim] || resize->scale[dim] != 1;
+}
+
+/* The part of an interpolation along one dim: the others stay as they are. */
+static struct graph_value *along(struct decompose *d, struct graph_value *x, uint32_t dim)
+{
+	union graph_attr attr = d->node->attr;
+	int64_t dims[GRAPH_MAX_RANK];
+
+	if (!x)
+		return NULL;
+	for (uint32_t i = 0; i < x->rank; i++) {
+		dims[i] = i == dim ? d->node->outputs[0]->dims[i] : x->dims[i];
+		if (i == dim)
+			continue;
+		attr.resize.scale[i] = 1;
+		attr.resize.roi_start[i] = 0;
+		attr.resize.roi_end[i] = 1;
+	}
+	return decompose_stated(d, GRAPH_OP_RESIZE, &attr, x, x->rank, dims);
+}
+
+/* Interpolation is separable: one node a dim. */
+int decompose_resize(struct decompose *d)
+{
+	struct graph_value *value = d->node->inputs[0];
+	uint32_t count = 0;
+
+	if (d->node->attr.resize.mode == GRAPH_RESIZE_NEAREST)
+		return 0;
+	for (uint32_t dim = 0; dim < d->node->inputs[0]->rank; dim++)
+		count += changes_dim(d->node, dim);
+	if (count < 2)
+		return 0;
+	for (uint32_t dim = 0; dim < d->node->inputs[0]->rank; dim++)
+		if (changes_dim(d->node, dim))
+			value = along(d, value, dim);
+	return decompose_finish(d, value);
+}
