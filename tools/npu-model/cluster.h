@@ -13,6 +13,7 @@
 #include "execute.h"
 #include "mmu.h"
 #include "operation.h"
+#include "scrub.h"
 #include "task.h"
 
 struct npu_model;
@@ -107,8 +108,7 @@ struct npu_front_end {
 struct npu_cluster {
 	uint8_t number;
 	struct npu_task *task;		/* NULL: free */
-	uint16_t owner;			/* context + 1 whose data may be in there; 0: clean */
-	uint32_t dirty_bytes;		/* of local SRAM that the owner may have written */
+	struct npu_residue residue;
 	uint32_t jobs;			/* decoded, not complete */
 	uint8_t token[NPU_TOKEN_LOCAL_COUNT];
 	uint8_t token_waiters[NPU_TOKEN_LOCAL_COUNT];	/* bit a engine */

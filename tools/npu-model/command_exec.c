@@ -206,7 +206,7 @@ void npu_exec_try(struct npu_model *model, struct npu_slot *slot)
 		return;
 	}
 	take_clusters(slot);
-	scrub = npu_task_scrub(model, &slot->task);
+	scrub = npu_scrub(model, &slot->task);
 	if (scrub) {
 		npu_slot_delay(model, slot, NPU_PHASE_SCRUB, scrub);
 		return;

@@ -58,6 +58,7 @@ static const struct npu_config configs[] = {
 		.dispatch_cycles = 60,
 		.scrub_local_bytes = 128,
 		.scrub_global_bytes = 256,
+		.scrub_acc_bytes = 256,
 	},
 	{
 		.name = "lowpower-v3",
@@ -103,6 +104,7 @@ static const struct npu_config configs[] = {
 		.dispatch_cycles = 60,
 		.scrub_local_bytes = 128,
 		.scrub_global_bytes = 256,
+		.scrub_acc_bytes = 128,
 	},
 };
 

@@ -75,6 +75,7 @@ struct npu_config {
 	uint32_t dispatch_cycles;	/* task start to first decode */
 	uint32_t scrub_local_bytes;	/* a cycle a cluster */
 	uint32_t scrub_global_bytes;
+	uint32_t scrub_acc_bytes;	/* a cycle a cluster */
 
 	/* How the model is to run; no part of the device */
 	bool small_pages;		/* ?pages=4k: 4 KiB leaves only */

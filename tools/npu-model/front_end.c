@@ -425,6 +425,7 @@ static void decode(struct npu_model *model, struct npu_cluster *cluster,
 		return;
 	}
 	job->program_offset = front->offset;
+	npu_scrub_touch(model, cluster, &job->operation);
 	npu_engine_submit(model, cluster, &cluster->engine[engine]);
 	go_to(model, cluster, front->offset + NPU_INSN_BYTES, 1);
 }

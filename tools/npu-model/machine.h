@@ -35,7 +35,7 @@
 
 /* Device totals; bytes of DRAM are counted in bursts. */
 struct npu_counters {
-	uint64_t tasks, mac, vector, dma, dram_read, dram_write;
+	uint64_t tasks, mac, vector, dma, dram_read, dram_write, scrub;
 };
 
 struct npu_model {
@@ -52,7 +52,7 @@ struct npu_model {
 	struct npu_semaphores semaphores;
 	struct npu_control_core core;
 	uint8_t *global;
-	uint8_t *global_owner;		/* context + 1 whose data is in a piece; 0: clean */
+	uint8_t *global_owner;		/* scrub.h: whose data is in a piece */
 	struct npu_cluster clusters[NPU_CONFIG_CLUSTERS_MAX];
 	struct npu_mmu mmu;
 };

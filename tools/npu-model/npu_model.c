@@ -91,8 +91,7 @@ static void clear_memories(struct npu_model *model)
 		memset(cluster->memory.local, 0, model->config.local_bytes);
 		memset(cluster->memory.acc[0], 0, model->config.acc_bytes / 2);
 		memset(cluster->memory.acc[1], 0, model->config.acc_bytes / 2);
-		cluster->owner = 0;
-		cluster->dirty_bytes = 0;
+		memset(&cluster->residue, 0, sizeof(cluster->residue));
 	}
 }
 

@@ -14,6 +14,11 @@
 #define FP16_NAN_BITS	0x7e00u
 #define FP32_INFINITY	(__builtin_inff())
 
+static inline uint64_t ceil_div(uint64_t a, uint64_t b)
+{
+	return a / b + (a % b != 0);
+}
+
 static inline uint16_t load_le16(const void *from)
 {
 	uint16_t value;

@@ -3,8 +3,7 @@
 #ifndef NPU_MODEL_OPERATION_INTERNAL_H
 #define NPU_MODEL_OPERATION_INTERNAL_H
 
-#include <endian.h>
-
+#include "numbers.h"
 #include "operation.h"
 
 struct decoder {
@@ -47,11 +46,6 @@ int decoder_repeat(struct decoder *decoder, struct npu_tensor *tensor, const uin
 
 /* Product of four dims, at most 65535^4. */
 uint64_t decoder_elements(const uint32_t dim[4]);
-
-static inline uint64_t ceil_div(uint64_t a, uint64_t b)
-{
-	return a / b + (a % b != 0);
-}
 
 int decode_mac(struct decoder *decoder);
 int decode_out(struct decoder *decoder);

@@ -128,6 +128,8 @@ static void context_update(struct npu_model *model, uint32_t context)
 		return;
 	memcpy(&entry, from, sizeof(entry));
 	valid = le32toh(entry.flags) & NPU_CONTEXT_VALID;
+	if (valid && !model->mmu.valid[context])
+		npu_scrub_forget(model, context);
 	npu_mmu_set_context(&model->mmu, context, valid,
 			    le64toh(entry.page_table) & ~NPU_PAGE_MASK);
 	npu_semaphore_context_update(model, context, valid, le64toh(entry.semaphores),
@@ -240,6 +242,9 @@ static bool counter(const struct npu_model *model, uint32_t offset, uint64_t *va
 	case NPU_REG_COUNTER_TLB_MISS_LO:
 		*value = model->mmu.misses;
 		return true;
+	case NPU_REG_COUNTER_SCRUB_LO:
+		*value = counters->scrub;
+		return true;
 	default:
 		return false;
 	}
@@ -251,7 +256,7 @@ static bool read_counter(const struct npu_model *model, uint32_t offset, uint32_
 {
 	uint64_t whole;
 
-	if (offset < NPU_REG_TIME_LO || offset > NPU_REG_COUNTER_TLB_MISS_HI)
+	if (offset < NPU_REG_TIME_LO || offset > NPU_REG_COUNTER_SCRUB_HI)
 		return false;
 	if (counter(model, offset, &whole)) {
 		*latch = (uint32_t)(whole >> 32);

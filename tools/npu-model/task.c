@@ -44,9 +44,6 @@ void npu_task_begin(struct npu_model *model, struct npu_task *task, uint64_t bud
 		struct npu_cluster *cluster = &model->clusters[task->cluster[i]];
 
 		cluster->task = task;
-		cluster->owner = (uint16_t)(task->context + 1);
-		if (cluster->dirty_bytes < task->config.local_bytes)
-			cluster->dirty_bytes = task->config.local_bytes;
 		npu_front_end_begin(model, cluster, le32toh(task->header.entry[i]), first_decode);
 	}
 	npu_event_schedule(&model->events, &task->budget, model->now + budget_cycles);
@@ -91,51 +88,4 @@ void npu_task_fault(struct npu_model *model, struct npu_task *task, unsigned int
 
 	npu_registers_fault(model, &record);
 	npu_command_task_ended(model, task, &outcome);
-}
-
-static uint64_t scrub_cluster(struct npu_model *model, struct npu_cluster *cluster,
-			      const struct npu_task *task)
-{
-	uint32_t rate = model->config.scrub_local_bytes;
-	uint64_t cycles = (cluster->dirty_bytes + rate - 1) / rate;
-
-	if (!cluster->owner || cluster->owner == task->context + 1)
-		return 0;
-	memset(cluster->memory.local, 0, cluster->dirty_bytes);
-	for (unsigned int half = 0; half < 2; half++)
-		memset(cluster->memory.acc[half], 0, model->config.acc_bytes / 2);
-	cluster->owner = 0;
-	cluster->dirty_bytes = 0;
-	return cycles;
-}
-
-static uint64_t scrub_window(struct npu_model *model, const struct npu_task *task)
-{
-	uint32_t first = task->window_base / NPU_OWNER_BYTES;
-	uint32_t pieces = (task->window_bytes + NPU_OWNER_BYTES - 1) / NPU_OWNER_BYTES;
-	uint32_t rate = model->config.scrub_global_bytes;
-	uint64_t foreign = 0;
-
-	for (uint32_t i = first; i < first + pieces; i++) {
-		uint8_t owner = model->global_owner[i];
-
-		if (!owner || owner == task->context + 1)
-			continue;
-		memset(model->global + (size_t)i * NPU_OWNER_BYTES, 0, NPU_OWNER_BYTES);
-		model->global_owner[i] = 0;
-		foreign++;
-	}
-	return (foreign * NPU_OWNER_BYTES + rate - 1) / rate;
-}
-
-uint64_t npu_task_scrub(struct npu_model *model, const struct npu_task *task)
-{
-	uint64_t longest = scrub_window(model, task);
-
-	for (unsigned int i = 0; i < task->clusters; i++) {
-		uint64_t cycles = scrub_cluster(model, &model->clusters[task->cluster[i]], task);
-
-		longest = cycles > longest ? cycles : longest;
-	}
-	return longest;
 }

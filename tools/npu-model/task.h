@@ -86,13 +86,6 @@ void npu_task_fault(struct npu_model *model, struct npu_task *task, unsigned int
 /** npu_task_stream_ended() - a cluster has come to END; the last one ends the task */
 void npu_task_stream_ended(struct npu_model *model, struct npu_task *task);
 
-/**
- * npu_task_scrub() - remove what other contexts left on the clusters and in the window
- *
- * Returns the cycles it takes; 0 when everything was the context's own or clean already.
- */
-uint64_t npu_task_scrub(struct npu_model *model, const struct npu_task *task);
-
 /** npu_task_gang_index() - the gang's number of a device's cluster */
 unsigned int npu_task_gang_index(const struct npu_task *task, unsigned int cluster);
 

@@ -102,6 +102,8 @@
 #define NPU_REG_COUNTER_DRAM_WRITE_HI	0x063c
 #define NPU_REG_COUNTER_TLB_MISS_LO	0x0640
 #define NPU_REG_COUNTER_TLB_MISS_HI	0x0644
+#define NPU_REG_COUNTER_SCRUB_LO	0x0648	/* cycles tasks waited for memories to be scrubbed */
+#define NPU_REG_COUNTER_SCRUB_HI	0x064c
 
 /* ------------------------------------------------------- control core only */
 #define NPU_REG_CORE_ONLY		0x8000

@@ -143,6 +143,19 @@ static void test_bad_addresses(void **state)
 	board_destroy(board);
 }
 
+/* Writes the last 256 of 65536 bytes of local SRAM. */
+static struct program last_bytes_program(struct board *board, unsigned int context)
+{
+	struct npu_td td = dense(NPU_SPACE_LOCAL, 0, 65536 - 256, NPU_DTYPE_INT8, 1, 1, 1, 256);
+	struct program program = program_begin(board, context, PROGRAM, 1);
+
+	program.header->local_bytes = 65536;
+	program_descriptor(&program, 1, &td);
+	program_emit(&program, INSN(.opcode = NPU_OP_LAYOUT, .dst = 1, .src[0] = 1));
+	program_finish(&program);
+	return program;
+}
+
 /* Killed while its clusters were being scrubbed: it had not started. */
 static void test_kill_in_scrub(void **state)
 {
@@ -162,12 +175,12 @@ static void test_kill_in_scrub(void **state)
 			board_run(board, 10000);
 			board_grant(board, 1, 1, 0, 4u << 20);
 		}
-		program = loop_program(board, context, 1);
+		program = last_bytes_program(board, context);
 		push_exec(board, context, &program, RECORD, NPU_SEM_NONE);
 		if (!context)
 			board_run(board, 10000);
 	}
-	/* 65536 bytes of local SRAM: 512 cycles after 123 of the packet. */
+	/* 65536 bytes of local SRAM, to the last one used: 512 cycles after 123 of the packet. */
 	assert_false(npu_model_run(board->model, 400));
 	assert_int_equal(state_of(board, 1), NPU_SLOT_STATE_RUNNING);
 	control(board, 1, NPU_SLOT_KILL);

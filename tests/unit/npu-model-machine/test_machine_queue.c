@@ -818,104 +818,6 @@ static void test_graph_detached(void **state)
 	board_destroy(board);
 }
 
-/*
- * What one context leaves in local and global SRAM another never sees, and it costs cycles: 8192
- * bytes of local SRAM at 128, 4096 of the window at 256: 64 before the start.
- */
-static void test_scrub(void **state)
-{
-	struct board *board = board_create(NULL);
-	struct npu_packet_exec exec;
-	struct npu_td td;
-	uint8_t zero[4096] = { 0 };
-
-	(void)state;
-	board_add_context(board, 0);
-	board_add_context(board, 1);
-	memset(board_at(board, 0, 0x100000), 0x5a, 4096);
-	memset(board_at(board, 1, 0x100000), 0xee, 8192);
-	for (unsigned int context = 0; context < 2; context++) {
-		struct program program = program_begin(board, context, PROGRAM, 1);
-		uint64_t *arguments = board_at(board, context, 0x2000);
-		bool writes = context == 0;
-
-		program.header->local_bytes = 8192;
-		program.header->global_bytes = 4096;
-		arguments[0] = board_va(board, 0x100000);
-		td = dense(NPU_SPACE_DRAM, 0, 0, NPU_DTYPE_INT8, 1, 1, 1, 4096);
-		program_descriptor(&program, 1, &td);
-		td = dense(NPU_SPACE_DRAM, 0, writes ? 0 : 4096, NPU_DTYPE_INT8, 1, 1, 1, 4096);
-		program_descriptor(&program, 2, &td);
-		td = dense(NPU_SPACE_LOCAL, 0, 0x1000, NPU_DTYPE_INT8, 1, 1, 1, 4096);
-		program_descriptor(&program, 3, &td);
-		td = dense(NPU_SPACE_GLOBAL, 0, 0, NPU_DTYPE_INT8, 1, 1, 1, 4096);
-		program_descriptor(&program, 4, &td);
-		program_emit(&program, INSN(.opcode = NPU_OP_DMA, .dst = writes ? 3 : 1,
-					    .src[0] = writes ? 1 : 3));
-		program_emit(&program, INSN(.opcode = NPU_OP_DMA, .dst = writes ? 4 : 2,
-					    .src[0] = writes ? 2 : 4));
-		program_finish(&program);
-		board_add_queue(board, context, context, 0x1000, 4);
-		board_attach(board, 0, context);
-		board_run(board, 10000);
-		board_grant(board, 0, 8, 0x10000, 4096);
-		exec = exec_packet(&program, 1, 0x2000, 1, RECORD);
-		board_push(board, context, &exec);
-		board_ring_doorbell(board, context);
-		board_run(board, 100000);
-		assert_int_equal(((struct npu_record *)board_at(board, context, RECORD))->status,
-				 NPU_STATUS_DONE);
-		if (writes)
-			assert_int_equal(board->model->global[0x10000], 0x5a);
-		control(board, 0, NPU_SLOT_DETACH);
-		board_run(board, 10000);
-	}
-	assert_memory_equal(board_at(board, 1, 0x100000), zero, 4096);
-	assert_memory_equal(board_at(board, 1, 0x101000), zero, 4096);
-	board_destroy(board);
-}
-
-static void test_scrub_cycles(void **state)
-{
-	uint64_t start[2];
-
-	(void)state;
-	for (unsigned int other = 0; other < 2; other++) {
-		struct board *board = board_create(NULL);
-		struct program program;
-
-		/* Context 0 runs first or not at all; context 1's task starts so much later. */
-		for (unsigned int context = other; context < 2; context++) {
-			struct npu_packet_exec exec;
-			uint64_t begin;
-
-			board_add_context(board, context);
-			program = program_begin(board, context, PROGRAM, 1);
-			program.header->local_bytes = 8192;
-			program_finish(&program);
-			board_add_queue(board, context, context, 0x1000, 4);
-			board_attach(board, 0, context);
-			board_run(board, 10000);
-			board_grant(board, 0, 1, 0, 4u << 20);
-			exec = exec_packet(&program, 1, 0, 0, RECORD);
-			exec.arguments = 0;
-			board_push(board, context, &exec);
-			begin = npu_model_time(board->model);
-			board_ring_doorbell(board, context);
-			board_run(board, 100000);
-			start[other] =
-				((struct npu_record *)board_at(board, context, RECORD))->start -
-				begin;
-			control(board, 0, NPU_SLOT_DETACH);
-			board_run(board, 10000);
-		}
-		board_destroy(board);
-	}
-	/* Fetch 122, compare 1. */
-	assert_int_equal(start[1], 123);
-	assert_int_equal(start[0], 123 + 8192 / 128);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -938,8 +840,6 @@ int main(void)
 		cmocka_unit_test(test_copy_turns),
 		cmocka_unit_test(test_graph),
 		cmocka_unit_test(test_graph_detached),
-		cmocka_unit_test(test_scrub),
-		cmocka_unit_test(test_scrub_cycles),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
