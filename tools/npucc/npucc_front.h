@@ -37,7 +37,7 @@ struct npucc_front_options {
 	uint64_t max_memory;	/* bytes import and folding may use; 0: default */
 	bool keep_going;	/* scan: unknown shapes and operators are no error */
 	FILE *dump;		/* when set, the graph after each stage is written here */
-	const char *dump_stage;	/* only this stage: "import", "fold", "fuse"; NULL: all */
+	const char *dump_stage;	/* only this stage: "import", "fuse", "quant"; NULL: all */
 };
 
 /*

@@ -14,6 +14,7 @@ struct compile_report {
 	uint64_t macs, predicted_cycles, roofline_cycles, floor_cycles;
 	uint64_t dram_bytes;		/* planned traffic */
 	uint64_t least_dram_bytes;	/* every weight, input and output once */
+	enum npu_dtype precision;	/* of most MACs */
 	uint32_t layers, sram_peak_bytes;
 	const struct graph_node *refused;	/* by its lowering */
 	uint64_t scratch_bytes, global_bytes, text_bytes, rodata_bytes;

@@ -152,7 +152,7 @@ static int build_program(struct backend *backend, struct compile_report *report)
 	program->dma_channels = lower->config->dma_channels;
 	program->local_bytes = lower->local_peak;
 	program->rodata = rodata_take(lower->rodata, &program->rodata_bytes);
-	program->precision = lower->float_type;
+	program->precision = report->precision;
 	program->graph = lower->graph;
 	program->macs = report->macs;
 	program->predicted_cycles = report->predicted_cycles;

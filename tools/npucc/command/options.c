@@ -68,7 +68,7 @@ void options_help(FILE *out)
 	      "  --tile-min N, --tile-max N output positions of a tile\n"
 	      "  --tune                     run the best candidates on the model, keep the fastest\n"
 	      "  --no-cache, --cache-dir D  the compile cache\n"
-	      "  --dump STAGE               write the graph after import, fold or fuse to stderr\n"
+	      "  --dump STAGE               write the graph after import, fuse or quant to stderr\n"
 	      "  --log FILE                 tile choices and merged nodes (- is stderr)\n"
 	      "  --json                     one JSON object on stdout\n"
 	      "\n"
@@ -129,7 +129,7 @@ static int parse_option(struct options *options, int option, char *value)
 {
 	static const char *const precisions[] = { "auto", "int8", "int16", "fp16", NULL };
 	static const char *const layouts[] = { "auto", "NHWC", "NCHW", NULL };
-	static const char *const stages[] = { "import", "fold", "fuse", NULL };
+	static const char *const stages[] = { "import", "fuse", "quant", NULL };
 	uint32_t index;
 
 	switch (option) {

@@ -5,6 +5,17 @@
 
 #define ELEMENT 2.0 /* bytes of fp16 */
 
+/* Bytes of an element as the node's precision has it. */
+static double element_bytes(const struct graph_node *node)
+{
+	return node->quant ? 1.0 : ELEMENT;
+}
+
+static double held_bytes(const struct graph_value *value)
+{
+	return graph_dtype_is_float(value->dtype) ? ELEMENT : (double)graph_dtype_bytes(value->dtype);
+}
+
 static double elements(const struct graph_value *value)
 {
 	int64_t count = value ? graph_element_count(value) : 0;
@@ -12,9 +23,11 @@ static double elements(const struct graph_value *value)
 	return count > 0 ? (double)count : 0.0;
 }
 
-static double constant_bytes(const struct graph_value *value)
+static double constant_bytes(const struct graph_node *node, uint32_t index)
 {
-	return graph_is_constant(value) ? elements(value) * ELEMENT : 0.0;
+	const struct graph_value *value = node->inputs[index];
+
+	return graph_is_constant(value) ? elements(value) * element_bytes(node) : 0.0;
 }
 
 /* Multiplications of a node of the array, 0 for others. */
@@ -39,29 +52,34 @@ static double node_macs(const struct graph_node *node)
 void roofline(const struct graph *graph, const struct npu_config *config,
 	      struct compile_report *report)
 {
-	double peak = (double)config->clusters * config->mac_channels *
-		      npu_config_mac_depth(config, NPU_DTYPE_FP16);
+	double lanes = (double)config->clusters * config->mac_channels;
 	double dram = config->dram_bytes, bound = 0, macs = 0, bytes = 0, io = 0;
+	double array = 0, integer_macs = 0;
 	const struct graph_node *node;
 	uint32_t i;
 
 	for (node = graph->first; node; node = node->next) {
+		enum npu_dtype dtype = node->quant ? NPU_DTYPE_INT8 : NPU_DTYPE_FP16;
+		double peak = lanes * npu_config_mac_depth(config, dtype);
 		double now = node_macs(node), weights;
 
 		if (now == 0.0)
 			continue;
-		weights = fmax(constant_bytes(node->inputs[1]),
-			       node->op == GRAPH_OP_MATMUL ? constant_bytes(node->inputs[0]) : 0.0);
+		weights = fmax(constant_bytes(node, 1),
+			       node->op == GRAPH_OP_MATMUL ? constant_bytes(node, 0) : 0.0);
 		macs += now;
+		integer_macs += node->quant ? now : 0;
+		array += now / peak;
 		bytes += weights;
 		bound += fmax(now / peak, weights / dram);
 	}
 	for (i = 0; i < graph->input_count; i++)
-		io += elements(graph->inputs[i]) * ELEMENT;
+		io += elements(graph->inputs[i]) * held_bytes(graph->inputs[i]);
 	for (i = 0; i < graph->output_count; i++)
-		io += elements(graph->outputs[i]) * ELEMENT;
+		io += elements(graph->outputs[i]) * held_bytes(graph->outputs[i]);
 	report->macs = (uint64_t)macs;
+	report->precision = integer_macs * 2 > macs ? NPU_DTYPE_INT8 : NPU_DTYPE_FP16;
 	report->least_dram_bytes = (uint64_t)(bytes + io);
 	report->roofline_cycles = (uint64_t)ceil(bound + io / dram);
-	report->floor_cycles = (uint64_t)ceil(fmax(macs / peak, (bytes + io) / dram));
+	report->floor_cycles = (uint64_t)ceil(fmax(array, (bytes + io) / dram));
 }

@@ -263,6 +263,8 @@ int eval_node(const struct graph_node *node, const void *const *inputs, void *co
 {
 	int result;
 
+	if (node->quant)
+		return eval_quant(node, inputs, outputs, diag);
 	switch (node->op) {
 	case GRAPH_OP_TRANSPOSE:
 	case GRAPH_OP_RESHAPE:

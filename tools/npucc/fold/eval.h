@@ -87,6 +87,8 @@ int eval_math(const struct graph_node *node, const void *const *inputs, void *co
 	      struct diag *diag);
 int eval_dense(const struct graph_node *node, const void *const *inputs, void *const *outputs,
 	       struct diag *diag);
+int eval_quant(const struct graph_node *node, const void *const *inputs, void *const *outputs,
+	       struct diag *diag);
 int eval_resize(const struct graph_node *node, const void *const *inputs, void *const *outputs,
 		struct diag *diag);
 

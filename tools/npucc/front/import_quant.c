@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
  * Quantization. Operators on integers become the float operator between
- * DEQUANTIZE and QUANTIZE: the form QDQ models have, for one back end path.
+ * DEQUANTIZE and QUANTIZE: the form QDQ models have, of which quant/ makes operators on
+ * integers again.
  */
 #include <inttypes.h>
 #include <string.h>
 
 #include "../fold/eval.h"
+#include "../graph/infer.h"
 #include "import.h"
 
 static int quant_axis(struct import_node *in, const struct graph_value *x,
@@ -28,6 +30,9 @@ static struct graph_value *quant(struct import_node *in, enum graph_op op, struc
 	if (!node || import_stated(in, node, 0, dtype, x->rank, x->dims))
 		return NULL;
 	node->attr.axis.axis = axis;
+	/* Constant weights stay integers until the operators that read them are known (quant/). */
+	if (op == GRAPH_OP_DEQUANTIZE && x->rank > 0)
+		return graph_infer_node(node, in->import->diag) ? NULL : node->outputs[0];
 	return import_finish(in, node);
 }
 

@@ -7,6 +7,7 @@
 
 #include "../fuse/fuse.h"
 #include "../npucc_front.h"
+#include "../quant/quant.h"
 #include "import.h"
 #include "onnx.h"
 
@@ -97,6 +98,7 @@ static int run_stages(struct npucc_model *model, struct wire_bytes bytes,
 		.options = options,
 	};
 	uint64_t disabled = options->disabled_passes;
+	uint32_t integers;
 
 	import.model = onnx_parse(bytes, &model->arena, diag);
 	if (!import.model)
@@ -120,6 +122,12 @@ static int run_stages(struct npucc_model *model, struct wire_bytes bytes,
 	if (fuse_graph(model->graph, options->fusion, disabled, diag))
 		return -1;
 	dump(model, options, "fuse");
+	if (quant_graph(model->graph, &integers, diag))
+		return -1;
+	/* Weights that only were stored as integers are constants now. */
+	if (!integers && fuse_graph(model->graph, options->fusion, disabled, diag))
+		return -1;
+	dump(model, options, "quant");
 	return 0;
 }
 

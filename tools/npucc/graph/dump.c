@@ -318,6 +318,8 @@ static void dump_node(const struct graph_node *node, FILE *out)
 		fputs(" ->", out);
 		dump_activation(&node->activation, out);
 	}
+	if (node->quant)
+		fputs(" on integers", out);
 	fputs(" (", out);
 	for (i = 0; i < node->input_count; i++) {
 		fputs(i ? ", " : "", out);

@@ -388,6 +388,24 @@ union graph_attr {
 	struct graph_attr_resize resize;
 };
 
+/* What the integers of an operand stand for: number = scale (integer - zero). */
+struct graph_quantization {
+	const float *scales;		/* [count]; NULL: the operand is none of integers */
+	uint32_t count;			/* 1, or the operand's dims[axis] */
+	uint32_t axis;
+	int32_t zero;
+};
+
+/*
+ * An operator that takes integers which stand for numbers: its result is that of the operator
+ * on the numbers (a fused activation included), quantized to the output's type. Bounds of
+ * activations, pads and values are numbers. Output scales NULL: the result is float.
+ */
+struct graph_quant {
+	struct graph_quantization *inputs;	/* [input_count] */
+	struct graph_quantization output;
+};
+
 struct graph_node;
 
 /* One place where a value is read. */
@@ -428,6 +446,7 @@ struct graph_node {
 	uint32_t output_count;
 	union graph_attr attr;
 	struct graph_activation activation;	/* fused; kind NONE when nothing is */
+	const struct graph_quant *quant;	/* computed on integers (quant/quant.h), else NULL */
 	uint32_t merged;		/* ONNX nodes fused into this one beyond itself */
 	struct graph_node *previous, *next;	/* topological order */
 	const char *problem;		/* UNKNOWN: why it has no canonical form, else NULL */

@@ -115,7 +115,7 @@ static int infer_residual(const struct graph_node *node, struct diag *diag,
 	if (node->input_count <= GRAPH_IN_RESIDUAL || !node->inputs[GRAPH_IN_RESIDUAL])
 		return 0;
 	residual = node->inputs[GRAPH_IN_RESIDUAL];
-	if (residual->dtype == result->dtype && graph_shape_equal(residual, result))
+	if ((node->quant || residual->dtype == result->dtype) && graph_shape_equal(residual, result))
 		return 0;
 	return bad(node, diag, "the residual input does not have the output's shape and type");
 }
@@ -236,7 +236,7 @@ static int infer_eltwise(const struct graph_node *node, struct diag *diag,
 	if (graph_broadcast(a, b, result))
 		return bad(node, diag, "shapes %s and %s do not go together",
 			   graph_format_shape(a, text_a), graph_format_shape(b, text_b));
-	if (a->dtype != b->dtype && node->attr.eltwise != GRAPH_ELTWISE_POW)
+	if (a->dtype != b->dtype && node->attr.eltwise != GRAPH_ELTWISE_POW && !node->quant)
 		return bad(node, diag,
 			   "operands of types %s and %s cannot be combined; insert a Cast",
 			   graph_dtype_name(a->dtype), graph_dtype_name(b->dtype));
@@ -734,7 +734,8 @@ int graph_infer_node(struct graph_node *node, struct diag *diag)
 	if (graph_element_count(&result) < 0)
 		return bad(node, diag, "the output would have more than 2^40 elements");
 	graph_value_set_shape(node->outputs[0], result.rank, result.dims);
-	node->outputs[0]->dtype = result.dtype;
+	if (!node->quant)
+		node->outputs[0]->dtype = result.dtype;
 	return 0;
 }
 
@@ -751,6 +752,8 @@ int graph_check_node(const struct graph_node *node, struct diag *diag)
 		return infer_split(node, diag);
 	if (infer_one(node, diag, node->outputs[0], &result))
 		return -1;
+	if (node->quant)
+		result.dtype = node->outputs[0]->dtype;
 	if (result.dtype == node->outputs[0]->dtype && graph_shape_equal(&result, node->outputs[0]))
 		return 0;
 	return bad(node, diag, "the output is %s[%s], by its inputs it must be %s[%s]",

@@ -13,7 +13,7 @@
  *
  * All inputs must have known shapes. Where the operator's sizes are stated by
  * the output itself (RESHAPE, SLICE, SPLIT, EXPAND, TILE, RESIZE, POOL; type of
- * CAST and QUANTIZE) the caller has set them and they are checked instead.
+ * CAST and QUANTIZE, and of nodes computed on integers) the caller has set them and they are checked instead.
  * Returns 0, or -1 with a sentence naming the node.
  */
 int graph_infer_node(struct graph_node *node, struct diag *diag);

@@ -98,6 +98,8 @@ static bool keeps_order(enum graph_op op)
 	case GRAPH_OP_BATCHNORM:
 	case GRAPH_OP_WHERE:
 	case GRAPH_OP_CAST:
+	case GRAPH_OP_QUANTIZE:
+	case GRAPH_OP_DEQUANTIZE:
 	case GRAPH_OP_CONCAT:
 	case GRAPH_OP_PAD:
 	case GRAPH_OP_SLICE:
@@ -149,7 +151,7 @@ static struct value_layout *layout_new(struct plan *plan, struct graph_value *va
 	if (!layout)
 		return NULL;
 	layout->placement.dtype = layout_dtype(value->dtype, plan->float_type);
-	if (precision_wide(value))
+	if (precision_wide(value) || precision_boundary(value))
 		layout->placement.dtype = NPU_DTYPE_FP32;
 	layout->placement.rank = value->rank;
 	memcpy(layout->placement.dims, value->dims, sizeof(layout->placement.dims));

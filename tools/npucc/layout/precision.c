@@ -53,3 +53,17 @@ bool precision_wide(const struct graph_value *value)
 			return false;
 	return true;
 }
+
+bool precision_boundary(const struct graph_value *value)
+{
+	if (value->dtype != GRAPH_DTYPE_F32)
+		return false;
+	if (value->is_output && value->producer)
+		return value->producer->op == GRAPH_OP_DEQUANTIZE || value->producer->quant;
+	if (!value->is_input || value->is_output || !value->use_count)
+		return false;
+	for (uint32_t i = 0; i < value->use_count; i++)
+		if (value->uses[i].node->op != GRAPH_OP_QUANTIZE)
+			return false;
+	return true;
+}

@@ -20,4 +20,10 @@ bool precision_vector_conv(const struct graph_node *node);
 /* precision_wide - @value is held in fp32, not in the graph's float type; inputs and outputs may be, too. */
 bool precision_wide(const struct graph_value *value);
 
+/*
+ * precision_boundary - @value is an input that only is quantized, or an output made of integers: held in
+ * fp32, since fp16 in between would turn some of the integers by one.
+ */
+bool precision_boundary(const struct graph_value *value);
+
 #endif

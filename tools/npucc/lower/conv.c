@@ -94,7 +94,7 @@ int conv_describe(struct lower *lower, const struct graph_node *node, struct mac
 	memset(residual, 0, sizeof(*residual));
 	set_planes(node, problem);
 	set_weights(node, problem);
-	mac_set_float(problem);
+	mac_set_types(problem);
 	return value ? set_residual(lower, value, problem, residual) : 0;
 }
 

@@ -208,8 +208,13 @@ static lower_function lower_dispatch(const struct graph_node *node)
 		return lower_conv;
 	case GRAPH_OP_MATMUL:
 		return lower_matmul;
+	case GRAPH_OP_QUANTIZE:
+		return lower_quantize;
+	case GRAPH_OP_DEQUANTIZE:
+		return lower_dequantize;
 	case GRAPH_OP_ELTWISE:
 	case GRAPH_OP_ACTIVATION:
+		return node->quant ? lower_quantized_eltwise : lower_eltwise;
 	case GRAPH_OP_PRELU:
 	case GRAPH_OP_BATCHNORM:
 	case GRAPH_OP_WHERE:

@@ -125,6 +125,9 @@ int lower_matvec(struct lower *lower, struct graph_node *node);		/* precision_ve
 int lower_depthwise(struct lower *lower, struct graph_node *node);	/* group == channels */
 int lower_matmul(struct lower *lower, struct graph_node *node);		/* constant and activation B, batched */
 int lower_eltwise(struct lower *lower, struct graph_node *node);	/* ELTWISE, ACTIVATION, BATCHNORM, PRELU, WHERE, CAST */
+int lower_quantize(struct lower *lower, struct graph_node *node);
+int lower_dequantize(struct lower *lower, struct graph_node *node);
+int lower_quantized_eltwise(struct lower *lower, struct graph_node *node);	/* ELTWISE, ACTIVATION on bytes */
 int lower_pool(struct lower *lower, struct graph_node *node);
 int lower_resize(struct lower *lower, struct graph_node *node);	/* linear and cubic, along one dim */
 int lower_reduce(struct lower *lower, struct graph_node *node);

@@ -69,8 +69,12 @@ static bool instances_join(const struct mac_problem *problem, const struct mac_i
 	return true;
 }
 
-void mac_set_float(struct mac_problem *problem)
+void mac_set_types(struct mac_problem *problem)
 {
+	if (problem->node->quant) {
+		mac_set_integer(problem);
+		return;
+	}
 	problem->types = (struct mac_types){
 		.activations = NPU_DTYPE_FP16,
 		.weights = NPU_DTYPE_FP16,

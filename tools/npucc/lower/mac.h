@@ -157,8 +157,16 @@ int mac_pack(struct lower *lower, const struct mac_problem *problem, const struc
 int mac_parameters(struct lower *lower, const struct mac_problem *problem, const float *scales,
 		   int64_t *offset);
 
-/* mac_set_float - types of @problem in the fp16 operands the array takes; parameters by its bias. */
-void mac_set_float(struct mac_problem *problem);
+/* mac_set_types - how @problem's operands are held, by its node; parameters as these need them. */
+void mac_set_types(struct mac_problem *problem);
+
+/* mac_integer.c: the same for nodes on integers, npu_channel_int or _fp of every set's channels, ... */
+void mac_set_integer(struct mac_problem *problem);
+int mac_integer_parameters(struct lower *lower, const struct mac_problem *problem, int64_t *offset);
+
+/* ... and bounds of a clamp in steps of the result; false where the result is float. */
+bool mac_integer_clamp(const struct mac_problem *problem, float low, float high,
+		       struct npu_stage *stage);
 
 /* mac_bias_at - the bias of @channel of @instance, 0 without one. */
 float mac_bias_at(const struct mac_problem *problem, const struct mac_instance *instance,

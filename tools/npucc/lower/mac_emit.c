@@ -332,7 +332,8 @@ static int init_stage(struct emitter *e)
 		.flags = e->problem->residual ? NPU_STAGE_RESIDUAL_BEFORE : 0,
 		.table_address = htole32(activation == NPU_ACTIVATION_TABLE ? e->table_at : 0),
 	};
-	if (activation == NPU_ACTIVATION_CLAMP) {
+	if (activation == NPU_ACTIVATION_CLAMP &&
+	    !mac_integer_clamp(e->problem, low, high, &e->stage)) {
 		e->stage.clamp_low = htole32(float_bits(low));
 		e->stage.clamp_high = htole32(float_bits(high));
 	}

@@ -20,21 +20,36 @@ static uint16_t weight_at(const struct graph_value *value, int64_t index, float 
 	}
 }
 
+/* A weight as the array takes it, to element @to of @out. */
+static void put_weight(const struct mac_problem *problem, int64_t index, float scale, uint8_t *out,
+		       size_t to)
+{
+	uint16_t half;
+
+	if (problem->node->quant) {
+		out[to] = ((const uint8_t *)problem->weights->data)[index];
+		return;
+	}
+	half = weight_at(problem->weights, index, scale);
+	memcpy(out + to * sizeof(half), &half, sizeof(half));
+}
+
 struct packer {
 	const struct mac_problem *problem;
 	const struct mac_plan *plan;
 	int64_t first; /* element of the set's first weight */
 	const float *scales; /* [channels] of the set, or NULL */
-	uint16_t *out;
+	uint8_t *out;
 };
 
 /* One channel of one chunk: the flattened (row, column, depth) lanes, step by step. */
 static void pack_channel(const struct packer *packer, const struct mac_chunk *chunk,
-			 uint32_t channel, uint16_t *out)
+			 uint32_t channel, uint8_t *out)
 {
 	const struct mac_problem *problem = packer->problem;
 	uint32_t lanes = packer->plan->step_depth, lane = 0, y, x, c;
-	size_t step_stride = (size_t)packer->plan->block_channels * lanes;
+	size_t step_stride = (size_t)packer->plan->block_channels * lanes *
+			     NPU_DTYPE_BYTES(problem->types.weights);
 	float scale = packer->scales ? packer->scales[channel] : 1.0f;
 
 	for (y = 0; y < chunk->kernel_count[MAC_Y]; y++) {
@@ -45,7 +60,7 @@ static void pack_channel(const struct packer *packer, const struct mac_chunk *ch
 				     chunk->depth * problem->w_stride_depth;
 
 			for (c = 0; c < chunk->depth_count; c++) {
-				out[lane] = weight_at(problem->weights, at, scale);
+				put_weight(problem, at, scale, out, lane);
 				at += problem->w_stride_depth;
 				if (++lane == lanes) {
 					lane = 0;
@@ -59,13 +74,13 @@ static void pack_channel(const struct packer *packer, const struct mac_chunk *ch
 static void pack_dense(const struct packer *packer)
 {
 	const struct mac_plan *plan = packer->plan;
+	size_t row = (size_t)plan->step_depth * NPU_DTYPE_BYTES(packer->problem->types.weights);
 	uint32_t block, i, channel;
 
 	for (block = 0; block < plan->blocks; block++) {
 		for (i = 0; i < plan->chunk_count; i++) {
-			uint16_t *out =
-				packer->out +
-				((size_t)block * plan->block_bytes + plan->chunks[i].offset) / 2;
+			uint8_t *out = packer->out + (size_t)block * plan->block_bytes +
+				       plan->chunks[i].offset;
 
 			for (channel = 0; channel < plan->block_channels; channel++) {
 				uint32_t number = block * plan->block_channels + channel;
@@ -73,7 +88,7 @@ static void pack_dense(const struct packer *packer)
 				if (number >= packer->problem->channels)
 					break;
 				pack_channel(packer, &plan->chunks[i], number,
-					     out + (size_t)channel * plan->step_depth);
+					     out + channel * row);
 			}
 		}
 	}
@@ -98,9 +113,9 @@ static void pack_depthwise(const struct packer *packer)
 				tap / problem->kernel[MAC_X] * problem->w_stride_kernel[MAC_Y] +
 				tap % problem->kernel[MAC_X] * problem->w_stride_kernel[MAC_X];
 
-			packer->out[(size_t)block * plan->block_bytes / 2 +
-				    (size_t)tap * plan->block_channels + lane] =
-				weight_at(problem->weights, at, scale);
+			put_weight(problem, at, scale,
+				   packer->out + (size_t)block * plan->block_bytes,
+				   (size_t)tap * plan->block_channels + lane);
 		}
 	}
 }
@@ -143,9 +158,12 @@ int mac_parameters(struct lower *lower, const struct mac_problem *problem, const
 		   int64_t *offset)
 {
 	size_t count = (size_t)problem->weight_sets * problem->channels;
-	struct npu_channel_fp *parameters = calloc(count, sizeof(*parameters));
+	struct npu_channel_fp *parameters;
 	uint32_t i, channel, bits;
 
+	if (problem->node->quant)
+		return mac_integer_parameters(lower, problem, offset);
+	parameters = calloc(count, sizeof(*parameters));
 	if (!parameters)
 		return diag_error(lower->diag,
 				  "node '%s': %zu channels' parameters do not fit into memory",

@@ -169,7 +169,6 @@ static int read_residual(struct lower *lower, const struct graph_node *node,
 
 	if (bias && graph_is_constant(bias)) {
 		problem->bias = bias;
-		problem->bias_stride = 1;
 	} else if (bias && residual) {
 		return diag_error(
 			lower->diag,
@@ -195,6 +194,7 @@ int lower_matmul(struct lower *lower, struct graph_node *node)
 	struct mac_problem problem = {
 		.node = node,
 		.activation = node->activation,
+		.bias_stride = 1,
 		.kernel = { 1, 1 },
 		.stride = { 1, 1 },
 		.dilation = { 1, 1 },
@@ -213,7 +213,7 @@ int lower_matmul(struct lower *lower, struct graph_node *node)
 	if (lower_read_placement(lower, x, &a) || read_residual(lower, node, &product, &problem))
 		return -1;
 	read_b(node, &product, &problem);
-	mac_set_float(&problem);
+	mac_set_types(&problem);
 	set_matrix(&product, &a, node->attr.matmul.transpose_a, &product.a);
 	set_matrix(&product, y, false, &product.y);
 	problem.macs = (uint64_t)graph_element_count(output) * (uint64_t)product.k;

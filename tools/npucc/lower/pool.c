@@ -27,6 +27,8 @@ struct pool {
 	bool average;
 	float scale;			/* of the sum, where it is the same everywhere */
 	int64_t scale_table;		/* else .rodata offset of fp32 [output y][output x]; -1: none */
+	int32_t in_zero, out_zero;	/* of averages on integers, ... */
+	float factor;			/* ... whose scales differ by it; else 0, 0, 1 */
 	uint64_t tiles;
 };
 
@@ -274,6 +276,7 @@ static void take_tap(struct pool *pool, struct pool_cluster *state, const struct
 
 	source = td_local(in + (uint32_t)(iy * row_in + ix * tile->channels * element),
 			  pool->in.dtype, dims, in_strides);
+	source = td_zero(source, pool->in_zero);
 	target = td_local(into + (uint32_t)((y - tile->y.first) * row_out +
 					    (x - tile->x.first) * tile->channels * size),
 			  type, dims, out_strides);
@@ -300,6 +303,7 @@ static void compute_pool(struct pool *pool, struct pool_cluster *state,
 		struct npu_td result = td_local_dense(out, pool->out.dtype, 1, dims[1], dims[2],
 						      dims[3]);
 
+		result = td_zero(result, pool->out_zero);
 		if (state->scales) {
 			const int64_t strides[4] = { 0, 4 * tile->x.count, 4, 0 };
 			struct npu_td scale = td_local(ring_consume_begin(&state->scale),
@@ -394,7 +398,7 @@ static int plan_average(struct pool *pool)
 			int64_t taps = rows * taps_counted(&pool->x, x, attr->count_include_pad,
 							   attr->window.pad_end[1]);
 
-			scale[y * pool->x.output + x] = taps ? (float)(1.0 / (double)taps) : 0;
+			scale[y * pool->x.output + x] = taps ? pool->factor * (float)(1.0 / (double)taps) : 0;
 			same &= scale[y * pool->x.output + x] == scale[0];
 		}
 	}
@@ -420,7 +424,7 @@ int lower_pool(struct lower *lower, struct graph_node *node)
 	const struct graph_attr_pool *attr = &node->attr.pool;
 	struct pool pool = {
 		.lower = lower, .node = node, .average = attr->kind == GRAPH_POOL_AVERAGE,
-		.scale_table = -1,
+		.scale_table = -1, .factor = 1,
 	};
 
 	if (attr->global)
@@ -434,6 +438,11 @@ int lower_pool(struct lower *lower, struct graph_node *node)
 	pool.channels = pool.in.dims[1];
 	pool.channel_stride_in = pool.in.strides[1];
 	pool.channel_stride_out = pool.out.strides[1];
+	if (node->quant) {
+		pool.in_zero = node->quant->inputs[0].zero;
+		pool.out_zero = node->quant->output.zero;
+		pool.factor = node->quant->inputs[0].scales[0] / node->quant->output.scales[0];
+	}
 	if (pool.average && plan_average(&pool))
 		return -1;
 	if (!choose_pool_tile(&pool))

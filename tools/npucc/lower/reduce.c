@@ -24,6 +24,7 @@ struct reduction {
 struct reduce {
 	struct lower *lower;
 	struct reduction how;
+	int32_t in_zero, out_zero;	/* of integers */
 	struct tiling kept;		/* operands: 0 output, 1 input, over the kept dims */
 	/* the reduced dims, outermost first */
 	uint32_t rank;
@@ -314,7 +315,7 @@ static void reduce_part(const struct reduce *reduce, struct stream *stream,
 			const struct part *part, uint32_t local, bool first)
 {
 	enum npu_dtype dtype = reduce->kept.space->operand[1].dtype;
-	struct npu_td input = part_local(tile, part, dtype, local);
+	struct npu_td input = td_zero(part_local(tile, part, dtype, local), reduce->in_zero);
 	struct npu_td changed = part_local(tile, part, NPU_DTYPE_FP32, state->square);
 	uint32_t into = first ? state->total : state->partial;
 	struct npu_td result = result_of(tile, part, NPU_DTYPE_FP32, into);
@@ -350,7 +351,7 @@ static void finish(const struct reduce *reduce, struct stream *stream,
 {
 	struct npu_td total = tile_dense(tile, NPU_DTYPE_FP32, state->total);
 	struct npu_td spare = tile_dense(tile, NPU_DTYPE_FP32, state->partial);
-	struct npu_td out = tile_view(&reduce->kept, tile, 0, local);
+	struct npu_td out = td_zero(tile_view(&reduce->kept, tile, 0, local), reduce->out_zero);
 
 	if (reduce->how.root) {
 		stream_vec(stream, NPU_VEC_MAX, &spare, &total, STREAM_SCALAR, NULL, 0,
@@ -461,6 +462,11 @@ static int run(struct lower *lower, struct graph_node *node, enum graph_reduce_k
 	if (!reduction_of(kind, count, &reduce.how))
 		return diag_error(lower->diag, "node '%s' (%s): no reduction of kind %s on the device",
 				  node->name, node->op_type, graph_reduce_name(kind));
+	if (node->quant) {
+		reduce.in_zero = node->quant->inputs[0].zero;
+		reduce.out_zero = node->quant->output.zero;
+		reduce.how.scale *= node->quant->inputs[0].scales[0] / node->quant->output.scales[0];
+	}
 	kept_space(node, placement_of(node->outputs[0]), &in, axes, output_keeps, &space);
 	collect_reduced(&reduce, &in, axes);
 	/* Kept tiles are at most as large as parts: four fp32 and two copies of each cover all. */

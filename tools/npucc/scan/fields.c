@@ -26,6 +26,12 @@ int64_t scan_output_rank(const struct graph_node *node)
 	return rank_of(first_output(node));
 }
 
+int64_t scan_scale_constant(const struct graph_node *node)
+{
+	return graph_is_constant(node->inputs[1]) &&
+	       (node->input_count < 3 || !node->inputs[2] || graph_is_constant(node->inputs[2]));
+}
+
 int64_t scan_input_dtype(const struct graph_node *node)
 {
 	return first_input(node) ? (int64_t)first_input(node)->dtype : SCAN_NOT_APPLICABLE;
@@ -224,8 +230,9 @@ int64_t scan_bias_constant(const struct graph_node *node)
 
 int64_t scan_activation(const struct graph_node *node)
 {
+	/* Of bytes, every function is a table. */
 	if (node->op == GRAPH_OP_ACTIVATION)
-		return node->attr.activation.kind;
+		return node->quant ? SCAN_NOT_APPLICABLE : (int64_t)node->attr.activation.kind;
 	if (node->activation.kind == GRAPH_ACTIVATION_NONE)
 		return SCAN_NOT_APPLICABLE;
 	return node->activation.kind;
@@ -238,7 +245,7 @@ int64_t scan_eltwise(const struct graph_node *node)
 
 int64_t scan_division_dtype(const struct graph_node *node)
 {
-	if (node->op != GRAPH_OP_ELTWISE ||
+	if (node->op != GRAPH_OP_ELTWISE || node->quant ||
 	    (node->attr.eltwise != GRAPH_ELTWISE_DIV && node->attr.eltwise != GRAPH_ELTWISE_POW))
 		return SCAN_NOT_APPLICABLE;
 	return scan_input_dtype(node);

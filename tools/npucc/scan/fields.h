@@ -9,6 +9,7 @@
 int64_t scan_input_rank(const struct graph_node *node);
 int64_t scan_output_rank(const struct graph_node *node);
 int64_t scan_input_dtype(const struct graph_node *node);	/* enum graph_dtype */
+int64_t scan_scale_constant(const struct graph_node *node);	/* QUANTIZE, DEQUANTIZE */
 int64_t scan_output_dtype(const struct graph_node *node);
 int64_t scan_input_elements(const struct graph_node *node);
 int64_t scan_output_elements(const struct graph_node *node);

@@ -7,6 +7,11 @@
 
 #define BIT(value) ((int64_t)1 << (value))
 
+#define BYTES (BIT(GRAPH_DTYPE_I8) | BIT(GRAPH_DTYPE_U8))
+
+/* Integers that QUANTIZE and DEQUANTIZE know. */
+#define QUANTIZED (BYTES | BIT(GRAPH_DTYPE_I16) | BIT(GRAPH_DTYPE_U16))
+
 #define FLOATS (BIT(GRAPH_DTYPE_F32) | BIT(GRAPH_DTYPE_F16) | BIT(GRAPH_DTYPE_BF16) | \
 		BIT(GRAPH_DTYPE_F64))
 
@@ -85,8 +90,8 @@ const enum scan_where scan_operators[GRAPH_OP_COUNT] = {
 	[GRAPH_OP_CAST] = SCAN_NPU,
 	[GRAPH_OP_WHERE] = SCAN_NPU,
 	[GRAPH_OP_RESIZE] = SCAN_NPU,
-	[GRAPH_OP_QUANTIZE] = SCAN_NONE,
-	[GRAPH_OP_DEQUANTIZE] = SCAN_NONE,
+	[GRAPH_OP_QUANTIZE] = SCAN_NPU,
+	[GRAPH_OP_DEQUANTIZE] = SCAN_NPU,
 };
 
 const struct scan_limit scan_limits[] = {
@@ -98,7 +103,7 @@ const struct scan_limit scan_limits[] = {
 	  "make the weights constants of the model" },
 	{ GRAPH_OP_CONV, "bias constant", scan_bias_constant, SCAN_EQUAL, 1, scan_boolean_text,
 	  "make the bias a constant of the model, or add it by an Add" },
-	{ GRAPH_OP_CONV, "element type", scan_input_dtype, SCAN_ONE_OF, FLOATS, scan_dtype_text,
+	{ GRAPH_OP_CONV, "element type", scan_input_dtype, SCAN_ONE_OF, FLOATS | BYTES, scan_dtype_text,
 	  "cast the input to float" },
 	{ GRAPH_OP_CONV, "kernel height", scan_kernel_height, SCAN_AT_MOST, 8192, NULL,
 	  "use a smaller kernel" },
@@ -134,7 +139,7 @@ const struct scan_limit scan_limits[] = {
 	  "use a smaller stride" },
 	{ GRAPH_OP_CONVTRANSPOSE, "fused activation", scan_activation, SCAN_ONE_OF, OUTPUT_STAGE,
 	  scan_activation_text, "compile with --fusion 0" },
-	{ GRAPH_OP_MATMUL, "element type", scan_input_dtype, SCAN_ONE_OF, FLOATS, scan_dtype_text,
+	{ GRAPH_OP_MATMUL, "element type", scan_input_dtype, SCAN_ONE_OF, FLOATS | BYTES, scan_dtype_text,
 	  "cast the inputs to float" },
 	{ GRAPH_OP_MATMUL, "largest dimension", scan_largest_dim, SCAN_AT_MOST, 1 << 30, NULL,
 	  "use smaller shapes" },
@@ -156,6 +161,16 @@ const struct scan_limit scan_limits[] = {
 	  "make the indices constants of the model" },
 	{ GRAPH_OP_RESIZE, "element type of an interpolation", scan_interpolation_dtype, SCAN_ONE_OF,
 	  FLOATS, scan_dtype_text, "cast the input to float, or use mode nearest" },
+	{ GRAPH_OP_QUANTIZE, "scale and zero point constant", scan_scale_constant, SCAN_EQUAL, 1,
+	  scan_boolean_text, "make them constants of the model" },
+	{ GRAPH_OP_QUANTIZE, "input type", scan_input_dtype, SCAN_ONE_OF, FLOATS, scan_dtype_text,
+	  "cast the input to float" },
+	{ GRAPH_OP_QUANTIZE, "output type", scan_output_dtype, SCAN_ONE_OF, QUANTIZED,
+	  scan_dtype_text, "quantize to int8 or uint8" },
+	{ GRAPH_OP_DEQUANTIZE, "scale and zero point constant", scan_scale_constant, SCAN_EQUAL, 1,
+	  scan_boolean_text, "make them constants of the model" },
+	{ GRAPH_OP_DEQUANTIZE, "input type", scan_input_dtype, SCAN_ONE_OF,
+	  QUANTIZED | BIT(GRAPH_DTYPE_I32), scan_dtype_text, "quantize to int8 or uint8" },
 };
 
 const size_t scan_limit_count = sizeof(scan_limits) / sizeof(scan_limits[0]);
