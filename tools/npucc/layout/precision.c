@@ -34,6 +34,8 @@ static bool on_vector_unit(const struct graph_node *node)
 	case GRAPH_OP_SOFTMAX:
 	case GRAPH_OP_LAYERNORM:
 	case GRAPH_OP_REDUCE:
+	case GRAPH_OP_QUANTIZE:
+	case GRAPH_OP_DEQUANTIZE:
 		return true;
 	case GRAPH_OP_POOL:
 		return node->attr.pool.global;

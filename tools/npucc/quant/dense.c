@@ -43,6 +43,38 @@ static bool bias_of(struct graph *graph, const struct graph_node *node,
 	       quant_read(graph, *source, quantization);
 }
 
+static bool holds_constants(const struct graph_value *value)
+{
+	const struct graph_node *source = match_op(value, GRAPH_OP_DEQUANTIZE);
+
+	return graph_is_constant(value) || (source && graph_is_constant(source->inputs[0]));
+}
+
+/* The sum behind a product that is its bias, as Gemm has one, with what is fused onto the sum. */
+static bool take_bias(struct graph *graph, struct graph_node *node)
+{
+	struct graph_value *product = node->outputs[0], *bias;
+	struct graph_node *sum = graph_single_user(product);
+
+	if (node->op != GRAPH_OP_MATMUL || node->activation.kind != GRAPH_ACTIVATION_NONE || !sum ||
+	    (node->input_count > GRAPH_IN_BIAS && node->inputs[GRAPH_IN_BIAS]) ||
+	    sum->op != GRAPH_OP_ELTWISE || sum->attr.eltwise != GRAPH_ELTWISE_ADD)
+		return true;
+	bias = sum->inputs[sum->inputs[0] == product];
+	if (!holds_constants(bias) || bias->rank != 1 ||
+	    bias->dims[0] != product->dims[product->rank - 1])
+		return true;
+	if (graph_node_resize_inputs(graph, node, GRAPH_IN_BIAS + 1) ||
+	    graph_node_set_input(graph, node, GRAPH_IN_BIAS, bias))
+		return false;
+	/* Made of constants, but only before the sum. */
+	if (bias->producer)
+		graph_node_move_before(graph, bias->producer, node);
+	node->activation = sum->activation;
+	fuse_take_output(graph, node, sum);
+	return true;
+}
+
 /* MatMulInteger, ConvInteger: the sums themselves, as the CAST to int32 behind them has them. */
 static struct graph_node *sums_of(struct graph *graph, const struct graph_node *node,
 				  const struct graph_quant *quant,
@@ -98,7 +130,7 @@ uint32_t quant_dense(struct graph *graph, struct graph_node *node)
 	    !match_op(node->inputs[GRAPH_IN_X], GRAPH_OP_DEQUANTIZE))
 		return 0;
 	quant = quant_new(graph, node->input_count > 3 ? node->input_count : 3);
-	if (!quant)
+	if (!quant || !take_bias(graph, node))
 		return 0;
 	sources[0] = quant_source(graph, node->inputs[GRAPH_IN_X], &quant->inputs[0]);
 	sources[1] = weights_of(graph, node, &quant->inputs[1]);
