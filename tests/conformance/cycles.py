@@ -6,8 +6,8 @@ usage: cycles.py small|large   (programs and corpus by NPU_BIN, NPU_CORPUS, NPU_
 
 small: mnist-8's and the text recognizer's (width 160) cycles against cycles.json, where every change comes with a
 reason; in fresh processes, with and without vector code, first and later runs.
-large: conv 3x3 128->128 at 56x56 and matmul 1024x1024x1024 in fp16, cold: MAC use of the whole task,
-from the completion record, and the results against float64.
+large: conv 3x3 128->128 at 56x56 and matmul 1024x1024x1024 in fp16 and in int8, cold: MAC use of the whole
+task, from the completion record, and the results against float64.
 """
 import json
 import os
@@ -19,6 +19,7 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "support"))
 import onnx_file  # noqa: E402
+import onnx_model  # noqa: E402
 
 BIN = os.environ["NPU_BIN"]
 CORPUS = os.environ["NPU_CORPUS"]
@@ -111,20 +112,19 @@ def single(name, node, weight, x_shape, y_shape):
     return path
 
 
+def halves(x, w):
+    return x.astype(np.float16).astype(np.float64), w.astype(np.float16).astype(np.float64)
+
+
 def conv_reference(x, w):
-    """3x3, stride 1, padding 1, in float64 from fp16 operands."""
-    x, w = x.astype(np.float16).astype(np.float64), w.astype(np.float16).astype(np.float64)
+    """3x3, stride 1, padding 1, in float64."""
     padded = np.pad(x[0], ((0, 0), (1, 1), (1, 1)))
     view = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(1, 2))
     return np.einsum("chwij,ocij->ohw", view, w, optimize=True)[None]
 
 
-def matmul_reference(x, w):
-    return x.astype(np.float16).astype(np.float64) @ w.astype(np.float16).astype(np.float64)
-
-
-def utilization(name, node, weight, x, reference):
-    model = single(name, node, weight, x.shape, reference.shape)
+def utilization(name, model, x):
+    """The result of a model that has to keep the array busy."""
     binary, source, target = scratch(name + ".npu"), scratch(name + "-x.npy"), scratch(name + "-y.npy")
     compile_model(model, binary)
     np.save(source, x)
@@ -132,9 +132,31 @@ def utilization(name, node, weight, x, reference):
     check(result["mac_utilization"] >= UTILIZATION,
           "%s: MAC use %.1f %% in %d cycles (%.0f %% wanted)" %
           (name, 100 * result["mac_utilization"], result["cycles"], 100 * UTILIZATION))
-    error = np.abs(np.load(target) - reference) / np.abs(reference).max()
+    return np.load(target)
+
+
+def in_fp16(name, node, weight, x, reference):
+    name += ", fp16"
+    error = np.abs(utilization(name, single(name, node, weight, x.shape, reference.shape), x) - reference)
+    error /= np.abs(reference).max()
     check(float(error.max()) <= 1e-3, "%s: largest error %.2g of the largest value" %
           (name, error.max()))
+
+
+def in_int8(name, operator, weight, x, reference, **attributes):
+    """reference: what the integers give as numbers."""
+    name += ", int8"
+    scale = np.float32(np.abs(reference).max() / 120)
+    model = onnx_model.Model()
+    one, zero = model.constant(np.float32(1)), model.constant(np.int8(0))
+    model.node(operator, [model.input(x.shape, "int8"), one, zero, model.constant(weight), one, zero,
+                          model.constant(scale), model.constant(np.int8(0))], "y", **attributes)
+    model.output("y", reference.shape, "int8")
+    model.write(scratch(name + ".onnx"))
+    steps = np.abs(utilization(name, scratch(name + ".onnx"), x) - np.rint(reference / np.float64(scale)))
+    check(steps.max() <= 1 and (steps > 0).mean() < 0.002,
+          "%s: %d of %d results one step off, the furthest %d" %
+          (name, (steps > 0).sum(), steps.size, steps.max()))
 
 
 def large():
@@ -143,11 +165,16 @@ def large():
     w = (random.standard_normal((128, 128, 3, 3)) / 34).astype(np.float32)
     node = onnx_file.node("Conv", ["x", "w"], ["y"], "conv",
                           attributes=[ints("kernel_shape", [3, 3]), ints("pads", [1, 1, 1, 1])])
-    utilization("conv 3x3 128-128 at 56x56", node, w, x, conv_reference(x, w))
+    in_fp16("conv 3x3 128-128 at 56x56", node, w, x, conv_reference(*halves(x, w)))
+    x8, w8 = (np.rint(a * 127 / np.abs(a).max()).astype(np.int8) for a in (x, w))
+    in_int8("conv 3x3 128-128 at 56x56", "QLinearConv", w8, x8,
+            conv_reference(x8.astype(np.float64), w8.astype(np.float64)), pads=[1, 1, 1, 1])
     x = random.standard_normal((1024, 1024)).astype(np.float32)
     w = (random.standard_normal((1024, 1024)) / 32).astype(np.float32)
-    utilization("matmul 1024^3", onnx_file.node("MatMul", ["x", "w"], ["y"], "matmul"), w, x,
-                matmul_reference(x, w))
+    in_fp16("matmul 1024^3", onnx_file.node("MatMul", ["x", "w"], ["y"], "matmul"), w, x,
+            np.matmul(*halves(x, w)))
+    x8, w8 = (np.rint(a * 127 / np.abs(a).max()).astype(np.int8) for a in (x, w))
+    in_int8("matmul 1024^3", "QLinearMatMul", w8, x8, x8.astype(np.float64) @ w8.astype(np.float64))
 
 
 def main():
