@@ -110,6 +110,39 @@ static bool find_free(unsigned int slot, struct resources_grant *grant)
 }
 
 /*
+ * A slot may hold more clusters than its running task uses, which are the lowest ones. Where that
+ * is all that is missing, those it does not use go to @asking: it costs nobody anything now.
+ */
+static bool trim(unsigned int asking)
+{
+	u32 keep[SLOTS_MAX];
+	u32 unused = 0;
+	u32 trimmed = 0;
+	unsigned int slot;
+
+	SET_EACH(slot, resources.holders & ~BIT(asking)) {
+		if (slot_state(slot) != NPU_SLOT_STATE_RUNNING)
+			continue;
+		keep[slot] = resources_lowest(&resources, slot,
+					      hw_read(NPU_REG_SLOT(slot) + NPU_SLOT_NEED_CLUSTERS));
+		if (!keep[slot] || keep[slot] == resources.clusters[slot])
+			continue;
+		unused |= resources.clusters[slot] & ~keep[slot];
+		trimmed |= BIT(slot);
+	}
+	if (!trimmed || !resources_enough_with(&resources, &needs[asking], BIT(asking), unused))
+		return false;
+	SET_EACH(slot, trimmed) {
+		u32 registers = NPU_REG_SLOT(slot);
+
+		hw_write(registers + NPU_SLOT_GRANT, revoking & BIT(slot) ? 0 : keep[slot]);
+		/* Its task may have ended, and one for more clusters begun. */
+		resources_shrink(&resources, slot, hw_read(registers + NPU_SLOT_GRANT));
+	}
+	return true;
+}
+
+/*
  * Grants that nobody uses at the moment go first, then those of running tasks that have to
  * yield, by priority. Returns how many.
  */
@@ -167,7 +200,8 @@ static enum outcome serve(unsigned int slot, u64 now)
 		reject(slot);
 		return SERVED;
 	}
-	if (!find_free(slot, &grant))
+	if (!find_free(slot, &grant) &&
+	    !(trim(slot) && resources_find(&resources, &needs[slot], BIT(slot), &grant)))
 		return make_room(slot, now);
 	give(slot, &grant, now);
 	return SERVED;

@@ -36,14 +36,20 @@ bool resources_possible(const struct resources *resources, const struct resource
 	       need->bytes <= resources->windows.bytes;
 }
 
-static u32 find_clusters(const struct resources *resources, u32 count, u32 without)
+static u32 free_clusters(const struct resources *resources, u32 without)
 {
 	u32 free = resources->clusters_all;
-	u32 mask = lowest_mask(count);
 	unsigned int slot;
 
 	SET_EACH(slot, resources->holders & ~without)
 		free &= ~resources->clusters[slot];
+	return free;
+}
+
+static u32 find_neighbours(u32 free, u32 count)
+{
+	u32 mask = lowest_mask(count);
+
 	for (u32 turn = count; turn <= CLUSTERS_MAX; turn++) {
 		if ((free & mask) == mask)
 			return mask;
@@ -57,7 +63,7 @@ bool resources_find(const struct resources *resources, const struct resources_ne
 {
 	if (!resources_possible(resources, need))
 		return false;
-	grant->clusters = find_clusters(resources, need->clusters, without);
+	grant->clusters = find_neighbours(free_clusters(resources, without), need->clusters);
 	grant->bytes = need->bytes;
 	return grant->clusters &&
 	       window_find(&resources->windows, need->bytes, without, &grant->base);
@@ -70,6 +76,33 @@ void resources_take(struct resources *resources, unsigned int slot,
 	resources->holders |= BIT(slot);
 	resources->clusters[slot] = grant->clusters;
 	window_take(&resources->windows, slot, grant->base, grant->bytes);
+}
+
+bool resources_enough_with(const struct resources *resources, const struct resources_need *need,
+			   u32 without, u32 clusters)
+{
+	u32 base;
+
+	return find_neighbours(free_clusters(resources, without) | clusters, need->clusters) &&
+	       window_find(&resources->windows, need->bytes, without, &base);
+}
+
+void resources_shrink(struct resources *resources, unsigned int slot, u32 clusters)
+{
+	resources->clusters[slot] = clusters;
+}
+
+u32 resources_lowest(const struct resources *resources, unsigned int slot, u32 count)
+{
+	u32 lowest = 0;
+	unsigned int bit;
+
+	SET_EACH(bit, resources->clusters[slot]) {
+		if (count-- == 0)
+			break;
+		lowest |= BIT(bit);
+	}
+	return lowest;
 }
 
 void resources_release(struct resources *resources, unsigned int slot)

@@ -66,6 +66,24 @@ void resources_take(struct resources *resources, unsigned int slot,
 		    const struct resources_grant *grant);
 
 /**
+ * resources_enough_with() - whether @need, which is possible, could be met if @clusters were free
+ * @without:	slots, one bit each, that count as holding nothing
+ */
+bool resources_enough_with(const struct resources *resources, const struct resources_need *need,
+			   u32 without, u32 clusters);
+
+/**
+ * resources_shrink() - a slot gave clusters back
+ * @clusters:	mask that it still holds, part of what it held
+ */
+void resources_shrink(struct resources *resources, unsigned int slot, u32 clusters);
+
+/**
+ * resources_lowest() - the lowest @count of the clusters a slot holds, as a mask; all when fewer
+ */
+u32 resources_lowest(const struct resources *resources, unsigned int slot, u32 count);
+
+/**
  * resources_release() - a slot holds nothing any more
  */
 void resources_release(struct resources *resources, unsigned int slot);

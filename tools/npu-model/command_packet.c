@@ -174,9 +174,10 @@ void npu_packet_begin(struct npu_model *model, struct npu_slot *slot)
 	}
 }
 
+/* What is not met is remembered: a queue that leaves its slot is rung when it is. */
 static bool met(struct npu_model *model, struct npu_slot *slot, uint16_t semaphore, uint64_t value)
 {
-	const struct npu_queue *queue = npu_slot_queue(model, slot);
+	struct npu_queue *queue = npu_slot_queue(model, slot);
 	uint32_t number = le16toh(semaphore);
 	uint64_t threshold = le64toh(value);
 
@@ -185,6 +186,8 @@ static bool met(struct npu_model *model, struct npu_slot *slot, uint16_t semapho
 	if (queue->graph.active &&
 	    __builtin_add_overflow(threshold, queue->graph.latched[number], &threshold))
 		threshold = UINT64_MAX;
+	queue->awaited = (uint16_t)number;
+	queue->awaited_value = threshold;
 	return npu_semaphore_value(model, queue->context, number) >= threshold;
 }
 

@@ -332,7 +332,9 @@ void npu_command_doorbell(struct npu_model *model, unsigned int number)
 	if (!queue->valid || queue->error)
 		return;
 	if (!queue->attached) {
-		npu_queue_ring_core(model, number);
+		/* Its packet is known to wait; a doorbell changes nothing about that. */
+		if (!queue->left_waiting)
+			npu_queue_ring_core(model, number);
 		return;
 	}
 	queue->rung = true;
@@ -366,7 +368,8 @@ void npu_command_semaphore_changed(struct npu_model *model, unsigned int context
 	for (unsigned int i = 0; i < model->config.queues; i++) {
 		struct npu_queue *queue = &command->queue[i];
 
-		if (!queue->left_waiting || queue->context != context)
+		if (!queue->left_waiting || queue->context != context ||
+		    npu_semaphore_value(model, context, queue->awaited) < queue->awaited_value)
 			continue;
 		queue->left_waiting = false;
 		npu_queue_ring_core(model, i);
@@ -470,7 +473,8 @@ static void grant(struct npu_model *model, struct npu_slot *slot, uint32_t mask)
 	if (slot->phase == NPU_PHASE_FREE)
 		return;
 	if (busy) {
-		/* Only taking it back has a meaning while a task uses it. */
+		/* What the task uses stays until its end. */
+		slot->grant &= mask | npu_task_clusters(&slot->task);
 		slot->revoke = !mask;
 		return;
 	}

@@ -82,6 +82,8 @@ struct npu_queue {
 	uint8_t slot;			/* when attached */
 	bool rung;			/* a doorbell since the ring was last looked at */
 	bool left_waiting;		/* detached while waiting for a semaphore */
+	uint16_t awaited;		/* the first one that was not there yet */
+	uint64_t awaited_value;
 	uint32_t error;			/* enum npu_error */
 	uint64_t ring;			/* VA */
 	uint64_t read_index;

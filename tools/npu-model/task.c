@@ -19,6 +19,15 @@ unsigned int npu_task_gang_index(const struct npu_task *task, unsigned int clust
 	return i;
 }
 
+uint32_t npu_task_clusters(const struct npu_task *task)
+{
+	uint32_t mask = 0;
+
+	for (unsigned int i = 0; i < task->clusters; i++)
+		mask |= 1u << task->cluster[i];
+	return mask;
+}
+
 /* Header and arguments come in with the dispatch, from DRAM. */
 static void count_dispatch(struct npu_model *model, struct npu_task *task, unsigned int arguments)
 {

@@ -86,6 +86,9 @@ void npu_task_fault(struct npu_model *model, struct npu_task *task, unsigned int
 /** npu_task_stream_ended() - a cluster has come to END; the last one ends the task */
 void npu_task_stream_ended(struct npu_model *model, struct npu_task *task);
 
+/** npu_task_clusters() - mask of the device's clusters it runs on */
+uint32_t npu_task_clusters(const struct npu_task *task);
+
 /** npu_task_gang_index() - the gang's number of a device's cluster */
 unsigned int npu_task_gang_index(const struct npu_task *task, unsigned int cluster);
 

@@ -127,7 +127,7 @@
  * Valid queues rung without a slot, one bit each; write 1 to clear. The device also rings a
  * queue that left its slot (DETACH) with work it knows of, so that none is forgotten: at once
  * when a packet, or a doorbell since the last look at the ring, was left behind; when the slot
- * was WAITING, at the next change of a semaphore of the queue's context.
+ * was WAITING, when the first semaphore the packet lacked reaches its value, and not before.
  */
 #define NPU_REG_CORE_DOORBELLS_LO	0x8020
 #define NPU_REG_CORE_DOORBELLS_HI	0x8024
@@ -177,6 +177,8 @@
 						 * start without asking again, until firmware writes 0 (taken
 						 * back at the end of the running task) or the slot is free.
 						 * Reads as the mask in force: not 0 until it is taken back.
+						 * While a task runs, clusters that are not in the mask written
+						 * and that it does not use leave the grant.
 						 * In REQUEST a new grant replaces the one in force */
 
 /* Doorbells: BAR2, one page (stride 64 KiB) a queue */

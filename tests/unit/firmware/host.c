@@ -195,15 +195,78 @@ void host_queue(struct host *host, uint32_t queue, uint32_t context, uint32_t pr
 	assert_int_equal(host_call(host, &message), NPU_ERROR_NONE);
 }
 
-static uint32_t emit(uint8_t *program, uint32_t at, struct npu_insn insn)
+static uint32_t emit(uint8_t *program, uint32_t at, const struct npu_insn *insn)
 {
-	insn.dst = NPU_TD_NONE;
-	memset(insn.src, NPU_TD_NONE, sizeof(insn.src));
-	memcpy(program + at, &insn, sizeof(insn));
+	memcpy(program + at, insn, sizeof(*insn));
 	return at + NPU_INSN_BYTES;
 }
 
-uint64_t host_program(struct host *host, unsigned int clusters, uint32_t window, uint32_t turns)
+/* An instruction without operands. */
+static uint32_t emit_plain(uint8_t *program, uint32_t at, uint8_t opcode, uint32_t value)
+{
+	const struct npu_insn insn = {
+		.opcode = opcode,
+		.dst = NPU_TD_NONE,
+		.src = { NPU_TD_NONE, NPU_TD_NONE, NPU_TD_NONE },
+		.imm32 = value,
+	};
+
+	return emit(program, at, &insn);
+}
+
+static uint32_t emit_descriptor(uint8_t *program, uint32_t at, uint8_t number, const void *td)
+{
+	const struct npu_insn insn = {
+		.opcode = NPU_OP_LDTD,
+		.dst = number,
+		.src = { NPU_TD_NONE, NPU_TD_NONE, NPU_TD_NONE },
+	};
+
+	at = emit(program, at, &insn);
+	memcpy(program + at, td, NPU_TD_BYTES);
+	return at + NPU_TD_BYTES;
+}
+
+static uint32_t emit_idle(uint8_t *program, uint32_t at, uint32_t turns)
+{
+	at = emit_plain(program, at, NPU_OP_LOOP, turns);
+	at = emit_plain(program, at, NPU_OP_ENDLOOP, 0);
+	return emit_plain(program, at, NPU_OP_END, 0);
+}
+
+/* A 3 x 3 convolution of 16 x 16 positions, 32 channels to 32, of whatever is there. */
+static uint32_t emit_work(uint8_t *program, uint32_t at, uint32_t passes)
+{
+	const struct npu_td activations = {
+		.word0 = (uint64_t)NPU_SPACE_LOCAL << NPU_TD_SPACE_SHIFT,
+		.dim = { 1, 16, 16, 32 }, .stride = { 0, 512, 32, 1 },
+	};
+	const struct npu_td weights = {
+		.word0 = (uint64_t)NPU_SPACE_LOCAL << NPU_TD_SPACE_SHIFT,
+		.dim = { 1, 9, 32, 32 }, .stride = { 0, 1024, 32, 1 },
+	};
+	const struct npu_window window = {
+		.out_height = 16, .out_width = 16, .kernel_height = 3, .kernel_width = 3,
+		.stride_y = 1, .stride_x = 1, .dilation_y = 1, .dilation_x = 1,
+	};
+	const struct npu_insn mac = {
+		.opcode = NPU_OP_MAC, .subop = NPU_MAC_SHAPE_M, .dst = NPU_TD_NONE,
+		.src = { 0, 1, 2 }, .imm32 = 32,
+	};
+
+	at = emit_descriptor(program, at, 0, &activations);
+	at = emit_descriptor(program, at, 1, &weights);
+	at = emit_descriptor(program, at, 2, &window);
+	at = emit_plain(program, at, NPU_OP_LOOP, passes);
+	at = emit(program, at, &mac);
+	at = emit_plain(program, at, NPU_OP_ENDLOOP, 0);
+	return emit_plain(program, at, NPU_OP_END, 0);
+}
+
+typedef uint32_t emit_stream(uint8_t *program, uint32_t at, uint32_t count);
+
+static uint64_t make_program(struct host *host, unsigned int clusters, uint32_t window,
+			     emit_stream *stream, uint32_t count)
 {
 	uint32_t address = PROGRAMS + host->programs++ * 0x400;
 	uint8_t *program = host->memory + address;
@@ -212,7 +275,7 @@ uint64_t host_program(struct host *host, unsigned int clusters, uint32_t window,
 		.version = NPU_PROGRAM_VERSION,
 		.clusters = (uint8_t)clusters,
 		.dma_channels = 1,
-		.local_bytes = 4096,
+		.local_bytes = 65536,
 		.global_bytes = window,
 	};
 	uint32_t at = sizeof(header);
@@ -220,13 +283,22 @@ uint64_t host_program(struct host *host, unsigned int clusters, uint32_t window,
 	assert_true(address < MEMORY_BYTES - 0x400);
 	for (unsigned int i = 0; i < clusters; i++) {
 		header.entry[i] = at;
-		at = emit(program, at, (struct npu_insn){ .opcode = NPU_OP_LOOP, .imm32 = turns });
-		at = emit(program, at, (struct npu_insn){ .opcode = NPU_OP_ENDLOOP });
-		at = emit(program, at, (struct npu_insn){ .opcode = NPU_OP_END });
+		at = stream(program, at, count);
 	}
+	assert_true(at <= 0x400);
 	header.bytes = at;
 	memcpy(program, &header, sizeof(header));
 	return address;
+}
+
+uint64_t host_program(struct host *host, unsigned int clusters, uint32_t window, uint32_t turns)
+{
+	return make_program(host, clusters, window, emit_idle, turns);
+}
+
+uint64_t host_work(struct host *host, unsigned int clusters, uint32_t passes)
+{
+	return make_program(host, clusters, 4096, emit_work, passes);
 }
 
 const struct npu_ring_control *host_control(const struct host *host, unsigned int queue)

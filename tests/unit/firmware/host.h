@@ -2,7 +2,7 @@
 /*
  * A host for the whole device model that runs the firmware: memory at DMA address 0, contexts that
  * map all of it by one 1 GiB leaf (so a virtual address is the DMA address), queues, programs that
- * only take time.
+ * only take time, in the front end or in the MAC array.
  */
 #ifndef TEST_FIRMWARE_HOST_H
 #define TEST_FIRMWARE_HOST_H
@@ -55,6 +55,13 @@ void host_queue(struct host *host, uint32_t queue, uint32_t context, uint32_t pr
  * @turns:	of an empty loop, on each cluster: about its time in cycles
  */
 uint64_t host_program(struct host *host, unsigned int clusters, uint32_t window, uint32_t turns);
+
+/**
+ * host_work() - make a program that keeps the MAC array of each cluster at work
+ * @passes:	of HOST_PASS cycles each
+ */
+uint64_t host_work(struct host *host, unsigned int clusters, uint32_t passes);
+#define HOST_PASS	2304
 
 /* Publish packets, without a doorbell. @signal and semaphores: NPU_SEM_NONE for none. */
 void host_exec(struct host *host, unsigned int queue, uint64_t program, unsigned int signal);

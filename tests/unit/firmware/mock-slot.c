@@ -131,12 +131,12 @@ static void fetched(struct mock *mock, unsigned int number)
 	}
 	switch (task->kind) {
 	case MOCK_EXEC:
+		slot->needs[0] = task->clusters;
+		slot->needs[1] = task->bytes;
 		if (fits(slot, task)) {
 			start(mock, slot, task);
 			return;
 		}
-		slot->needs[0] = task->clusters;
-		slot->needs[1] = task->bytes;
 		slot->requested = mock_now(mock);
 		rest(mock, number, NPU_SLOT_STATE_REQUEST);
 		return;
@@ -326,6 +326,22 @@ static void control(struct mock *mock, unsigned int number, uint32_t value)
 	}
 }
 
+/* The clusters a task of @count uses of a grant. */
+static uint32_t lowest(uint32_t mask, uint32_t count)
+{
+	uint32_t rest = mask;
+
+	while (rest && count--)
+		rest &= rest - 1;
+	return mask & ~rest;
+}
+
+/* Whether the task that asks for a grant could start with @mask. */
+static bool would_fit(const struct mock_slot *slot, uint32_t mask)
+{
+	return slot->state == NPU_SLOT_STATE_REQUEST && clusters_in(mask) >= slot->needs[0];
+}
+
 static void grant(struct mock *mock, unsigned int number, uint32_t mask)
 {
 	struct mock_slot *slot = &mock->slot[number];
@@ -333,8 +349,19 @@ static void grant(struct mock *mock, unsigned int number, uint32_t mask)
 
 	slot->written_grant = mask;
 	if (!mask) {
-		if (slot->state != NPU_SLOT_STATE_RUNNING)
+		if (slot->state == NPU_SLOT_STATE_RUNNING)
+			slot->clusters = lowest(slot->clusters, slot->needs[0]);
+		else
 			slot->clusters = 0;
+		return;
+	}
+	if (slot->state == NPU_SLOT_STATE_RUNNING) {
+		slot->clusters &= mask | lowest(slot->clusters, slot->needs[0]);
+		return;
+	}
+	/* Meant for a task that has just ended: it takes away all the same. */
+	if (slot->clusters && !(mask & ~slot->clusters) && !would_fit(slot, mask)) {
+		slot->clusters = mask;
 		return;
 	}
 	if (slot->state != NPU_SLOT_STATE_REQUEST)

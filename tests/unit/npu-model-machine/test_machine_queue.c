@@ -303,13 +303,18 @@ static void test_kill(void **state)
 	board_destroy(board);
 }
 
-/* A queue that left its slot WAITING rings when its semaphore's context changes, not before. */
+/*
+ * A queue that left its slot WAITING rings when the first semaphore it lacked is there, not before,
+ * whatever else happens; and again for the next one.
+ */
 static void test_detach_waiting(void **state)
 {
 	struct board *board = board_create(NULL);
 	struct npu_packet_wait wait = wait_packet(7, 1);
 
 	(void)state;
+	wait.sem[4] = 8;
+	wait.value[4] = 1;
 	board_add_context(board, 0);
 	board_add_context(board, 1);
 	board_add_queue(board, 0, 0, 0x1000, 4);
@@ -325,15 +330,23 @@ static void test_detach_waiting(void **state)
 	npu_model_doorbell(board->model, 1, NPU_DOORBELL_SIGNAL, 7ull << 48 | 1, 8);
 	assert_int_equal(doorbells(board), 0);
 	npu_model_doorbell(board->model, 0, NPU_DOORBELL_SIGNAL, 6ull << 48 | 1, 8);
+	board_ring_doorbell(board, 0);
+	assert_int_equal(doorbells(board), 0);
+	npu_model_doorbell(board->model, 0, NPU_DOORBELL_SIGNAL, 7ull << 48 | 1, 8);
 	assert_int_equal(doorbells(board), 1);
 	board_attach(board, 1, 0);
 	board_run(board, 10000);
 	assert_int_equal(state_of(board, 1), NPU_SLOT_STATE_WAITING);
+	control(board, 1, NPU_SLOT_DETACH);
 	npu_model_doorbell(board->model, 0, NPU_DOORBELL_SIGNAL, 7ull << 48 | 1, 8);
+	assert_int_equal(doorbells(board), 0);
+	npu_model_doorbell(board->model, 0, NPU_DOORBELL_SIGNAL, 8ull << 48 | 1, 8);
+	assert_int_equal(doorbells(board), 1);
+	board_attach(board, 1, 0);
 	board_run(board, 10000);
 	assert_int_equal(board_ring(board, 0)->read_index, 1);
 	/* It leaves in the cycle in which its semaphore comes: that is not lost either. */
-	wait.value[3] = 2;
+	wait.value[3] = 3;
 	board_push(board, 0, &wait);
 	board_ring_doorbell(board, 0);
 	board_run(board, 10000);
