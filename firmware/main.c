@@ -10,7 +10,8 @@
 #include "scheduler.h"
 #include "slot.h"
 
-#define CAUSES	(NPU_CORE_IRQ_DOORBELL | NPU_CORE_IRQ_MAILBOX | NPU_CORE_IRQ_SLOT)
+#define CAUSES	(NPU_CORE_IRQ_DOORBELL | NPU_CORE_IRQ_MAILBOX | NPU_CORE_IRQ_SLOT | \
+		 NPU_CORE_IRQ_WATCHDOG)
 
 _Noreturn void firmware_main(void);
 
@@ -31,6 +32,8 @@ static void turn(void)
 		slot_poll(now);
 	if (pending & NPU_CORE_IRQ_DOORBELL)
 		queue_poll_doorbells(now);
+	if (pending & NPU_CORE_IRQ_WATCHDOG)
+		queue_overrun();
 	scheduler_run(now);
 	mailbox_run(pending & NPU_CORE_IRQ_MAILBOX);
 }

@@ -27,6 +27,7 @@ enum queue_state {
  * @rung:	in QUEUE_IN_SLOT: the hardware rang it here, since it is on its way out
  * @dead:	an error stopped it; only to be destroyed
  * @doomed:	is being destroyed, waits for its slot to become free
+ * @overran:	one of its tasks ran out of its budget
  */
 struct queue {
 	u8 state;
@@ -36,6 +37,7 @@ struct queue {
 	bool rung;
 	bool dead;
 	bool doomed;
+	bool overran;
 };
 
 static struct queue queues[QUEUES_MAX];
@@ -191,6 +193,17 @@ void queue_poll_doorbells(u64 now)
 		SET_EACH(bit, rung)
 			ring(word * 32 + bit, now);
 	}
+}
+
+void queue_overrun(void)
+{
+	unsigned int queue = hw_read(NPU_REG_CORE_WATCHDOG) & 0xff;
+
+	if (!queue_exists(queue) || queues[queue].overran)
+		return;
+	queues[queue].overran = true;
+	log_write(LOG_WARNING, "queue %u: task %u ran out of its budget, context %u", queue,
+		  hw_read(NPU_REG_CORE_WATCHDOG_TASK), queues[queue].context);
 }
 
 bool queue_any_ready(void)

@@ -56,6 +56,11 @@ bool queue_any(u32 context);
 void queue_poll_doorbells(u64 now);
 
 /**
+ * queue_overrun() - a task ran out of its budget; the first of a queue is logged
+ */
+void queue_overrun(void);
+
+/**
  * queue_any_ready() - whether some queue wants a slot
  */
 bool queue_any_ready(void);

@@ -33,7 +33,7 @@ struct npurt_memory {
 /* What the device says about a task that touched what it must not. */
 struct npurt_fault {
 	uint32_t error; /* enum npu_error */
-	uint32_t access; /* struct npu_fault */
+	uint32_t access; /* enum npu_fault_access */
 	uint32_t cluster;
 	uint64_t address;
 	uint64_t program_offset;

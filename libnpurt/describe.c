@@ -184,7 +184,27 @@ static void add_fault(struct text *text, const struct npurt_future *task)
 	if (!is_sram_error(fault.error))
 		add_neighbour(text, task, fault.address);
 	add(text, ": %s", npurt_describe_error(fault.error));
-	add_place(text, task, fault.program_offset, fault.cluster);
+	add_place(text, task, (uint32_t)fault.program_offset, fault.cluster);
+}
+
+/* Where it stood, if the device has told. */
+static void add_hang(struct text *text, const struct npurt_future *task)
+{
+	struct npurt_backend_context *context = task->context->backend;
+	struct npurt_fault fault;
+
+	if (context->backend->ops->last_fault(context, task->record.task_id, &fault) ||
+	    fault.error != NPU_ERROR_BUDGET)
+		return;
+	if (fault.access == NPU_FAULT_TOKEN)
+		add(text, "; it waited for token %c%u",
+		    fault.address < NPU_TOKEN_LOCAL_COUNT ? 't' : 'g',
+		    (unsigned int)(fault.address % NPU_TOKEN_LOCAL_COUNT));
+	else if (fault.access == NPU_FAULT_BARRIER)
+		add(text, "; it waited at a barrier");
+	else
+		add(text, "; it was at work");
+	add_place(text, task, (uint32_t)fault.program_offset, fault.cluster);
 }
 
 static const char *advice(uint32_t status, uint32_t error)
@@ -214,6 +234,7 @@ void npurt_describe_failure(const struct npurt_future *task, char *bytes, size_t
 	case NPU_STATUS_BUDGET:
 		add(&text, "was ended: its budget ran out after %" PRIu64 " cycles",
 		    (uint64_t)(record->end - record->start));
+		add_hang(&text, task);
 		break;
 	case NPU_STATUS_KILLED:
 		add(&text, "was killed after %" PRIu64 " cycles",

@@ -103,6 +103,7 @@ struct npu_front_end {
 	struct npu_loop loop[NPU_LOOP_NESTING];
 	struct npu_td td[NPU_TD_COUNT];
 	struct npu_job own;		/* the instruction executed at decode */
+	uint32_t instruction;		/* first four bytes of the one at `offset`; 0: not there yet */
 };
 
 struct npu_cluster {
@@ -151,6 +152,9 @@ void npu_front_end_wake(struct npu_model *model, struct npu_cluster *cluster);
 /** npu_front_end_go() - all clusters are at the barrier: go on at @time */
 void npu_front_end_go(struct npu_model *model, struct npu_cluster *cluster, uint64_t time);
 
+/** npu_front_end_stalled() - the instruction whose tokens decode waits for, or NULL */
+const struct npu_job *npu_front_end_stalled(struct npu_front_end *front);
+
 /* ------------------------------------------------------------------- engine.c */
 
 /** npu_engine_init() - set what never changes */
@@ -166,6 +170,12 @@ struct npu_job *npu_engine_space(struct npu_engine_unit *unit);
 void npu_engine_submit(struct npu_model *model, struct npu_cluster *cluster,
 		       struct npu_engine_unit *unit);
 
+/** npu_engine_working() - the oldest instruction in work or in its tail, or NULL */
+const struct npu_job *npu_engine_working(struct npu_engine_unit *unit);
+
+/** npu_engine_stalled() - the instruction whose tokens an idle engine waits for, or NULL */
+const struct npu_job *npu_engine_stalled(struct npu_engine_unit *unit);
+
 /** npu_engine_mark() - write MARK's time stamp; false after a fault, the cluster being reset */
 bool npu_engine_mark(struct npu_model *model, struct npu_cluster *cluster,
 		     const struct npu_job *job);
@@ -177,6 +187,9 @@ bool npu_engine_mark(struct npu_model *model, struct npu_cluster *cluster,
  * @engine:	who wants them; is looked at again when one that lacks is released
  */
 bool npu_tokens_take(struct npu_cluster *cluster, const uint8_t wait[2], unsigned int engine);
+
+/** npu_tokens_missing() - the first token that an instruction waits for; false: all are there */
+bool npu_tokens_missing(struct npu_cluster *cluster, const uint8_t wait[2], unsigned int *token);
 
 /**
  * npu_tokens_release() - increment both release tokens, wake who waits for them

@@ -15,12 +15,18 @@ static void handle_budget(struct npu_model *model, struct npu_alarm *event)
 	struct npu_task *task =
 		(struct npu_task *)((char *)event - offsetof(struct npu_task, budget));
 	const struct npu_slot *slot = &model->command.slot[task->slot];
+	struct npu_task_fault place = { .error = NPU_ERROR_BUDGET };
+	unsigned int cluster = npu_task_place(model, task, &place);
 	struct npu_outcome outcome = {
 		.status = NPU_STATUS_BUDGET,
 		.error = NPU_ERROR_BUDGET,
 		.detail = model->command.queue[slot->queue].read_index,
 	};
 
+	npu_task_report(model, task, cluster, &place);
+	model->registers.core_watchdog[0] = task->queue | (uint32_t)task->context << 8;
+	model->registers.core_watchdog[1] = task->task_id;
+	npu_registers_core_irq(model, NPU_CORE_IRQ_WATCHDOG);
 	npu_command_task_ended(model, task, &outcome);
 }
 

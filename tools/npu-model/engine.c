@@ -28,6 +28,7 @@ static void operation_fault(struct npu_model *model, struct npu_cluster *cluster
 			    const struct npu_job *job, struct npu_task_fault *fault)
 {
 	fault->program_offset = job->program_offset;
+	fault->instruction = npu_operation_word(&job->operation);
 	npu_task_fault(model, cluster->task, cluster->number, fault);
 }
 
@@ -336,6 +337,18 @@ struct npu_job *npu_engine_space(struct npu_engine_unit *unit)
 	    unit->end - unit->completed == NPU_ENGINE_JOBS)
 		return NULL;
 	return job_at(unit, unit->end);
+}
+
+const struct npu_job *npu_engine_working(struct npu_engine_unit *unit)
+{
+	if (unit->state == NPU_ENGINE_IDLE && unit->completed == unit->current)
+		return NULL;
+	return job_at(unit, unit->completed);
+}
+
+const struct npu_job *npu_engine_stalled(struct npu_engine_unit *unit)
+{
+	return unit->stalled ? job_at(unit, unit->taken) : NULL;
 }
 
 void npu_engine_submit(struct npu_model *model, struct npu_cluster *cluster,

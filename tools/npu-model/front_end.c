@@ -162,6 +162,7 @@ static void front_fault(struct npu_model *model, struct npu_cluster *cluster,
 			struct npu_task_fault *fault)
 {
 	fault->program_offset = cluster->front.offset;
+	fault->instruction = cluster->front.instruction;
 	npu_task_fault(model, cluster->task, cluster->number, fault);
 }
 
@@ -183,6 +184,7 @@ static void go_to(struct npu_model *model, struct npu_cluster *cluster, uint32_t
 	struct npu_front_end *front = &cluster->front;
 
 	front->offset = offset;
+	front->instruction = 0;
 	front->tokens_taken = false;
 	front->drain = false;
 	front->next_decode = model->now + cycles;
@@ -416,6 +418,7 @@ static void decode(struct npu_model *model, struct npu_cluster *cluster,
 		decode_fault(model, cluster, error, detail);
 		return;
 	}
+	job->program_offset = front->offset;
 	if (engine == NPU_ENGINE_FRONT) {
 		decode_own(model, cluster, &job->operation);
 		return;
@@ -424,7 +427,6 @@ static void decode(struct npu_model *model, struct npu_cluster *cluster,
 		instruction_fault(model, cluster, NPU_ERROR_ILLEGAL_INSTRUCTION);
 		return;
 	}
-	job->program_offset = front->offset;
 	npu_scrub_touch(model, cluster, &job->operation);
 	npu_engine_submit(model, cluster, &cluster->engine[engine]);
 	go_to(model, cluster, front->offset + NPU_INSN_BYTES, 1);
@@ -458,7 +460,19 @@ static void handle_step(struct npu_model *model, struct npu_alarm *event)
 	case READ_DONE:
 		break;
 	}
+	front->instruction = insn.opcode | (uint32_t)insn.subop << 8 |
+			     (uint32_t)insn.wait[0] << 16 | (uint32_t)insn.wait[1] << 24;
 	decode(model, cluster, &insn);
+}
+
+const struct npu_job *npu_front_end_stalled(struct npu_front_end *front)
+{
+	const struct npu_job *own = &front->own;
+
+	if (!front->running || front->tokens_taken || npu_event_pending(&front->step) ||
+	    own->program_offset != front->offset)
+		return NULL;
+	return own;
 }
 
 void npu_front_end_wake(struct npu_model *model, struct npu_cluster *cluster)
@@ -514,6 +528,8 @@ void npu_front_end_begin(struct npu_model *model, struct npu_cluster *cluster, u
 	memset(front->td, 0, sizeof(front->td));
 	front->running = true;
 	front->offset = offset;
+	front->instruction = 0;
+	front->own.program_offset = 0;
 	front->next_decode = time;
 	touch_block(model, cluster->task, number);
 	count_fetch(model, cluster->task, block_bursts(cluster->task, number));

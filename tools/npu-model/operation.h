@@ -144,6 +144,13 @@ int npu_operation_decode(const struct npu_config *config, const struct npu_insn 
 			 const struct npu_td tds[NPU_TD_COUNT], struct npu_operation *out,
 			 uint32_t *error, uint64_t *detail);
 
+/** npu_operation_word - the first four bytes of the instruction, as struct npu_fault has them */
+static inline uint32_t npu_operation_word(const struct npu_operation *operation)
+{
+	return operation->opcode | (uint32_t)operation->subop << 8 |
+	       (uint32_t)operation->wait[0] << 16 | (uint32_t)operation->wait[1] << 24;
+}
+
 /**
  * npu_td_set - execute TDSET on a descriptor register
  * @td: register

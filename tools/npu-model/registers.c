@@ -49,7 +49,7 @@ void npu_registers_fault(struct npu_model *model, const struct npu_fault_record 
 			(fault->context & 0xffu) << 16 | (fault->error & 0xff) << 8,
 		fault->address,
 		(uint64_t)fault->cluster << 32 | fault->access,
-		fault->program_offset,
+		(uint64_t)fault->instruction << 32 | fault->program_offset,
 	};
 
 	if (!npu_host_ring_append(model, ring, entry, 4)) {
@@ -525,6 +525,10 @@ static uint32_t read_core_only(struct npu_model *model, uint32_t offset)
 		return (uint32_t)(model->command.rung >> 32);
 	case NPU_REG_CORE_LOG:
 		return registers->core_log;
+	case NPU_REG_CORE_WATCHDOG:
+		return registers->core_watchdog[0];
+	case NPU_REG_CORE_WATCHDOG_TASK:
+		return registers->core_watchdog[1];
 	case NPU_REG_CORE_PANIC:
 		return registers->core_panic;
 	default:

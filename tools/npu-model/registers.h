@@ -32,6 +32,7 @@ struct npu_registers {
 	/* control core only */
 	uint32_t core_irq_pending, core_irq_enable;
 	uint32_t core_log, core_panic;
+	uint32_t core_watchdog[2];
 	uint32_t timecmp[2];
 };
 
@@ -43,7 +44,8 @@ struct npu_fault_record {
 	uint64_t address;
 	uint32_t access;
 	uint32_t cluster;		/* 0xff: command processor */
-	uint64_t program_offset;
+	uint32_t program_offset;
+	uint32_t instruction;		/* its first four bytes; 0: unknown */
 };
 
 #define NPU_FAULT_COMMAND_PROCESSOR	0xffu

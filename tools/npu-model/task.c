@@ -74,6 +74,24 @@ void npu_task_stream_ended(struct npu_model *model, struct npu_task *task)
 		npu_command_task_ended(model, task, &done);
 }
 
+void npu_task_report(struct npu_model *model, const struct npu_task *task, unsigned int cluster,
+		     const struct npu_task_fault *fault)
+{
+	struct npu_fault_record record = {
+		.error = fault->error,
+		.context = task->context,
+		.queue = task->queue,
+		.task_id = task->task_id,
+		.address = fault->address,
+		.access = fault->access,
+		.cluster = cluster,
+		.program_offset = fault->program_offset,
+		.instruction = fault->instruction,
+	};
+
+	npu_registers_fault(model, &record);
+}
+
 void npu_task_fault(struct npu_model *model, struct npu_task *task, unsigned int cluster,
 		    const struct npu_task_fault *fault)
 {
@@ -84,17 +102,7 @@ void npu_task_fault(struct npu_model *model, struct npu_task *task, unsigned int
 		.detail = (fault->address & mask) |
 			  (uint64_t)npu_task_gang_index(task, cluster) << DETAIL_CLUSTER_SHIFT,
 	};
-	struct npu_fault_record record = {
-		.error = fault->error,
-		.context = task->context,
-		.queue = task->queue,
-		.task_id = task->task_id,
-		.address = fault->address,
-		.access = fault->access,
-		.cluster = cluster,
-		.program_offset = fault->program_offset,
-	};
 
-	npu_registers_fault(model, &record);
+	npu_task_report(model, task, cluster, fault);
 	npu_command_task_ended(model, task, &outcome);
 }

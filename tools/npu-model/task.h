@@ -34,7 +34,8 @@ struct npu_task_fault {
 	uint32_t error;			/* enum npu_error */
 	uint32_t access;		/* struct npu_fault */
 	uint64_t address;		/* virtual address, or offset in an SRAM */
-	uint64_t program_offset;	/* of the instruction */
+	uint32_t program_offset;	/* of the instruction */
+	uint32_t instruction;		/* its first four bytes; 0: unknown */
 };
 
 struct npu_task {
@@ -82,6 +83,19 @@ void npu_task_stop(struct npu_model *model, struct npu_task *task);
  */
 void npu_task_fault(struct npu_model *model, struct npu_task *task, unsigned int cluster,
 		    const struct npu_task_fault *fault);
+
+/** npu_task_report() - append a fault of the device's cluster @cluster to the fault queue */
+void npu_task_report(struct npu_model *model, const struct npu_task *task, unsigned int cluster,
+		     const struct npu_task_fault *fault);
+
+/**
+ * npu_task_place() - where a running task stands: @place's error is left alone
+ *
+ * At an instruction that an engine works on; when nothing moves any more, at one that waits for a
+ * token; else at a barrier. The lowest cluster of the gang counts. Returns the cluster's number.
+ */
+unsigned int npu_task_place(struct npu_model *model, const struct npu_task *task,
+			    struct npu_task_fault *place);
 
 /** npu_task_stream_ended() - a cluster has come to END; the last one ends the task */
 void npu_task_stream_ended(struct npu_model *model, struct npu_task *task);

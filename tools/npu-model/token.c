@@ -20,16 +20,30 @@ static void wait_for(struct npu_cluster *cluster, unsigned int id, unsigned int 
 		1ull << (cluster->number * 8u + engine);
 }
 
+/* The same token twice takes two of it. */
+static uint8_t need_of(const uint8_t wait[2])
+{
+	return wait[0] == wait[1] ? 2 : 1;
+}
+
+bool npu_tokens_missing(struct npu_cluster *cluster, const uint8_t wait[2], unsigned int *token)
+{
+	for (unsigned int i = 0; i < 2; i++) {
+		*token = wait[i] & NPU_TOKEN_ID_MASK;
+		if (wait[i] && *token_counter(cluster, *token) < need_of(wait))
+			return true;
+	}
+	return false;
+}
+
 bool npu_tokens_take(struct npu_cluster *cluster, const uint8_t wait[2], unsigned int engine)
 {
 	bool complete = true;
 
 	for (unsigned int i = 0; i < 2; i++) {
 		unsigned int id = wait[i] & NPU_TOKEN_ID_MASK;
-		/* The same token twice takes two of it. */
-		uint8_t need = wait[0] == wait[1] ? 2 : 1;
 
-		if (!wait[i] || *token_counter(cluster, id) >= need)
+		if (!wait[i] || *token_counter(cluster, id) >= need_of(wait))
 			continue;
 		wait_for(cluster, id, engine);
 		complete = false;

@@ -283,10 +283,10 @@ enum drm_npu_ctx_status_flags {
  * @queue: out: that queue, else zero
  * @faults: out: faults of the context so far
  * @fault_error: out: enum npu_error of the fault; zero: none, and all below is zero
- * @fault_access: out: struct npu_fault, 0 read, 1 write, 2 fetch, 3 ring
+ * @fault_access: out: enum npu_fault_access
  * @fault_cluster: out: 0xff: command processor
  * @fault_address: out: as the device says
- * @fault_program_offset: out: of the instruction
+ * @fault_program_offset: out: bits 31..0 of the instruction; 63..32 its first four bytes
  *
  * The newest 16 faults of a context are kept. A fault is told here before its task's record is
  * written, and works on a context that is dead too.

@@ -197,14 +197,26 @@ struct npu_profile_mark {
 };
 
 /* ---------------------------------------------------------- kernel-owned memory */
+/* What a task did that was ended: struct npu_fault, access. */
+enum npu_fault_access {
+	NPU_FAULT_READ = 0,
+	NPU_FAULT_WRITE = 1,
+	NPU_FAULT_FETCH = 2,	/* of a program */
+	NPU_FAULT_RING = 3,
+	/* NPU_ERROR_BUDGET only: */
+	NPU_FAULT_AT_WORK = 4,
+	NPU_FAULT_TOKEN = 5,	/* nothing moved any more; address = the token it waited for */
+	NPU_FAULT_BARRIER = 6,	/* nor here: other clusters of the gang do not come to the barrier */
+};
+
 /* Fault queue entry (host memory, kernel owned); phase as in rings. */
 struct npu_fault {
 	__le32 header;		/* bit 0 phase, [15:8] enum npu_error, [23:16] context, [31:24] queue */
 	__le32 task_id;
 	__le64 address;
-	__le32 access;		/* 0 read, 1 write, 2 fetch of program, 3 ring */
+	__le32 access;		/* enum npu_fault_access */
 	__le32 cluster;		/* or 0xff: command processor */
-	__le64 program_offset;
+	__le64 program_offset;	/* [31:0] of the instruction; [63:32] its first four bytes, 0: unknown */
 };
 
 /* Watch event (host memory, kernel owned). */

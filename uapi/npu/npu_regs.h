@@ -118,7 +118,7 @@
 #define NPU_CORE_IRQ_DOORBELL		(1u << 0)	/* a bit of CORE_DOORBELLS was set */
 #define NPU_CORE_IRQ_MAILBOX		(1u << 1)	/* the host sent a message, or took one: cleared TO_HOST_SEND */
 #define NPU_CORE_IRQ_SLOT		(1u << 2)	/* a bit of some SLOT_EVENT was set */
-#define NPU_CORE_IRQ_WATCHDOG		(1u << 3)
+#define NPU_CORE_IRQ_WATCHDOG		(1u << 3)	/* a task ran out of its budget: CORE_WATCHDOG */
 #define NPU_REG_CORE_TIME_LO		0x8010	/* device cycles, as NPU_REG_TIME */
 #define NPU_REG_CORE_TIME_HI		0x8014
 #define NPU_REG_CORE_TIMECMP_LO		0x8018	/* machine timer: mip.MTIP while time >= compare */
@@ -132,6 +132,9 @@
 #define NPU_REG_CORE_DOORBELLS_LO	0x8020
 #define NPU_REG_CORE_DOORBELLS_HI	0x8024
 #define NPU_REG_CORE_LOG		0x8030	/* write: TCM address of the firmware's log ring (for debuggers) */
+#define NPU_REG_CORE_WATCHDOG		0x8038	/* the last task that ran out of its budget: [7:0] queue,
+						 * [15:8] context */
+#define NPU_REG_CORE_WATCHDOG_TASK	0x803c	/* ... and its task_id */
 #define NPU_REG_CORE_PANIC		0x8034	/* write: code; stops the core, raises NPU_IRQ_FATAL */
 
 /* Queues: written by firmware while the queue is in no slot */

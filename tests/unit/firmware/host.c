@@ -333,6 +333,12 @@ void host_packet(struct host *host, unsigned int queue, const void *packet)
 
 void host_exec(struct host *host, unsigned int queue, uint64_t program, unsigned int signal)
 {
+	host_exec_within(host, queue, program, BUDGET, signal);
+}
+
+void host_exec_within(struct host *host, unsigned int queue, uint64_t program, uint32_t budget,
+		      unsigned int signal)
+{
 	const struct npu_packet_exec packet = {
 		.header = NPU_PACKET_HEADER(NPU_PACKET_EXEC, 0, 0),
 		.task_id = (uint32_t)host->index[queue],
@@ -340,7 +346,7 @@ void host_exec(struct host *host, unsigned int queue, uint64_t program, unsigned
 		.arguments = program,
 		.record = ring_address(queue) + RECORDS +
 			  host->index[queue] % HOST_RECORDS * sizeof(struct npu_record),
-		.budget = BUDGET,
+		.budget = budget,
 		.signal_sem = (uint16_t)signal,
 		.wait_sem = { NPU_SEM_NONE, NPU_SEM_NONE },
 	};

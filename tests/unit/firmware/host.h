@@ -65,6 +65,8 @@ uint64_t host_work(struct host *host, unsigned int clusters, uint32_t passes);
 
 /* Publish packets, without a doorbell. @signal and semaphores: NPU_SEM_NONE for none. */
 void host_exec(struct host *host, unsigned int queue, uint64_t program, unsigned int signal);
+void host_exec_within(struct host *host, unsigned int queue, uint64_t program, uint32_t budget,
+		      unsigned int signal);
 void host_wait(struct host *host, unsigned int queue, unsigned int semaphore, uint64_t value);
 void host_packet(struct host *host, unsigned int queue, const void *packet);
 void host_ring(struct host *host, unsigned int queue);

@@ -206,6 +206,66 @@ static void test_wakes_for_its_own(void **state)
 	host_destroy(host);
 }
 
+/* All of the log, as the host reads it. */
+static const char *read_log(struct host *host)
+{
+	static char text[4096];
+	size_t length = 0;
+	uint32_t next = 0;
+
+	for (;;) {
+		struct npu_message message = { .kind = NPU_MESSAGE_LOG_READ, .argument = { next } };
+
+		assert_int_equal(host_call(host, &message), NPU_ERROR_NONE);
+		next = message.argument[0];
+		if (!message.argument[1] || length + message.argument[1] >= sizeof(text))
+			break;
+		memcpy(text + length, &message.argument[2], message.argument[1]);
+		length += message.argument[1];
+	}
+	text[length] = '\0';
+	return text;
+}
+
+/* Tasks that never end, of one owner, beside those of another, whose results and ends are its own. */
+static void test_hung_tasks(void **state)
+{
+	struct host *host = host_create("npu-v3", image_path);
+	const char *log;
+	uint64_t hung;
+	uint64_t good;
+
+	(void)state;
+	host_context(host, 1);
+	host_context(host, 2);
+	host_queue(host, 0, 1, 15);
+	host_queue(host, 1, 2, 0);
+	hung = host_work(host, 2, 1u << 20);
+	good = host_work(host, 2, PASSES);
+	for (unsigned int i = 0; i < 4; i++) {
+		host_exec_within(host, 0, hung, 20, 7);
+		host_exec(host, 1, good, NPU_SEM_NONE);
+	}
+	host_ring(host, 0);
+	host_ring(host, 1);
+	host_idle(host, LIMIT);
+	for (unsigned int i = 0; i < 4; i++) {
+		const struct npu_record *record = host_record(host, 0, i);
+
+		assert_int_equal(record->status, NPU_STATUS_BUDGET);
+		assert_int_equal(record->end - record->start, 20 * 1024);
+		record = host_record(host, 1, i);
+		assert_int_equal(record->status, NPU_STATUS_DONE);
+		assert_int_equal(record->mac_cycles, 2 * PASSES * HOST_PASS);
+	}
+	assert_int_equal(host->reports, 0);
+	/* The log has the first one and no more. */
+	log = strstr(read_log(host), "queue 0: task 0 ran out of its budget, context 1");
+	assert_non_null(log);
+	assert_null(strstr(strstr(log, "ran out") + 1, "ran out"));
+	host_destroy(host);
+}
+
 int main(int count, char **arguments)
 {
 	const struct CMUnitTest tests[] = {
@@ -213,6 +273,7 @@ int main(int count, char **arguments)
 		cmocka_unit_test(test_unused_clusters),
 		cmocka_unit_test(test_blocked_queues),
 		cmocka_unit_test(test_wakes_for_its_own),
+		cmocka_unit_test(test_hung_tasks),
 	};
 
 	if (count != 2) {

@@ -50,7 +50,8 @@ static void expect_fault(struct board *board, const struct program *program, uin
 	assert_int_equal(fault->address, where);
 	assert_int_equal(fault->access, access);
 	assert_int_equal(fault->cluster, 0);
-	assert_int_equal(fault->program_offset, DMA_OFFSET);
+	assert_int_equal((uint32_t)fault->program_offset, DMA_OFFSET);
+	assert_int_equal(fault->program_offset >> 32 & 0xff, NPU_OP_DMA);
 	assert_null(board_fault(board));
 	assert_true(board->irqs & NPU_IRQ_FAULT);
 }
@@ -193,7 +194,7 @@ static void test_fetch(void **state)
 	fault = board_fault(board);
 	assert_non_null(fault);
 	assert_int_equal(fault->access, NPU_ACCESS_FETCH);
-	assert_int_equal(fault->program_offset, 4096);
+	assert_int_equal((uint32_t)fault->program_offset, 4096);
 	/* What is fetched ahead and never reached harms nobody. */
 	program.header->entry[0] = program.size - 16;
 	program.header->bytes = 12288;
@@ -246,7 +247,7 @@ static void test_sram_bounds(void **state)
 				 cases[i].error ? NPU_STATUS_FAULT : NPU_STATUS_DONE);
 		if (cases[i].error) {
 			assert_int_equal(record->detail, cases[i].detail);
-			assert_int_equal(board_fault(board)->program_offset, DMA_OFFSET);
+			assert_int_equal((uint32_t)board_fault(board)->program_offset, DMA_OFFSET);
 		}
 		board_destroy(board);
 	}

@@ -329,7 +329,8 @@ static void run_bad(enum tiny_kind kind, uint64_t budget, int error, const char 
 
 static void test_budget(void **state)
 {
-	static const char *const words[] = { "task 1 of model 'tiny'", "budget", NULL };
+	static const char *const words[] = { "task 1 of model 'tiny'", "budget",
+					     "it waited for token t9, in layer 'shift", NULL };
 
 	(void)state;
 	run_bad(TINY_HANGS, 1 << 20, -ETIME, words);
