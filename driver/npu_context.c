@@ -100,7 +100,7 @@ static void npu_context_free(struct kref *ref)
 
 	WARN_ON(!ctx->gone);
 	xa_destroy(&ctx->queues);
-	kvfree(ctx->sems);
+	kvfree(ctx->watches);
 	if (ctx->area)
 		__free_pages(ctx->area, ctx->area_order);
 	kfree(ctx);

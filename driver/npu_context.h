@@ -10,6 +10,7 @@
 
 #include "npu_device.h"
 #include "npu_pgtable.h"
+#include "npu_watch.h"
 
 #define NPU_FAULTS_KEPT		16
 #define NPU_WAITS_MAX		64
@@ -35,14 +36,6 @@ struct npu_vm {
 	struct list_head reserve;
 	unsigned int map_flags;
 	bool valid;
-};
-
-/**
- * struct npu_sem - who waits for a semaphore
- * @waiters: struct npu_waiter, lowest value first
- */
-struct npu_sem {
-	struct rb_root_cached waiters;
 };
 
 /**
@@ -85,8 +78,8 @@ struct npu_context {
 
 	/** @wait_lock: all that follows */
 	spinlock_t wait_lock;
-	/** @sems: who waits */
-	struct npu_sem *sems;
+	/** @watches: who waits for each semaphore */
+	struct npu_watch *watches;
 	/** @waits: struct npu_wait, all of them */
 	struct list_head waits;
 	/** @error: waits that are not met end with it; 0 or a negative errno */

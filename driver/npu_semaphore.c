@@ -22,18 +22,16 @@
 
 /**
  * struct npu_waiter - a semaphore somebody waits for
- * @node: in the semaphore's tree
+ * @node: in the semaphore's watch; under wait_lock
  * @wait: the sleep it belongs to
  * @sem: index of the semaphore
  * @value: waited for
- * @queued: in the tree; under wait_lock
  */
 struct npu_waiter {
-	struct rb_node node;
+	struct npu_watch_waiter node;
 	struct npu_wait *wait;
 	u32 sem;
 	u64 value;
-	bool queued;
 };
 
 /**
@@ -62,14 +60,9 @@ struct npu_wait {
  */
 int npu_semaphore_init(struct npu_context *ctx)
 {
-	u32 i;
-
-	ctx->sems = kvcalloc(ctx->ndev->caps.semaphores, sizeof(*ctx->sems), GFP_KERNEL_ACCOUNT);
-	if (!ctx->sems)
-		return -ENOMEM;
-	for (i = 0; i < ctx->ndev->caps.semaphores; i++)
-		ctx->sems[i].waiters = RB_ROOT_CACHED;
-	return 0;
+	ctx->watches = kvcalloc(ctx->ndev->caps.semaphores, sizeof(*ctx->watches),
+				GFP_KERNEL_ACCOUNT);
+	return ctx->watches ? 0 : -ENOMEM;
 }
 
 static u64 npu_sem_value(struct npu_context *ctx, u32 sem)
@@ -81,29 +74,22 @@ static u64 npu_sem_value(struct npu_context *ctx, u32 sem)
 	return value;
 }
 
-static bool npu_waiter_less(struct rb_node *a, const struct rb_node *b)
-{
-	return rb_entry(a, struct npu_waiter, node)->value <
-	       rb_entry(b, struct npu_waiter, node)->value;
-}
-
 static void npu_sem_wake(struct npu_wait *wait)
 {
 	WRITE_ONCE(wait->woken, true);
 	wake_up_process(wait->task);
 }
 
-/* Has the device watch for the lowest value of a tree. */
+/* Has the device watch for the lowest value somebody waits for. */
 static void npu_sem_arm(struct npu_context *ctx, u32 sem)
 {
-	struct rb_node *first = rb_first_cached(&ctx->sems[sem].waiters);
+	const struct npu_watch_waiter *lowest = npu_watch_lowest(&ctx->watches[sem]);
 
 	lockdep_assert_held(&ctx->wait_lock);
 	/* Without thresholds the device does not know the context any more. */
-	if (!first || !ctx->thresholds || npu_device_is_dead(ctx->ndev))
+	if (!lowest || !ctx->thresholds || npu_device_is_dead(ctx->ndev))
 		return;
-	WRITE_ONCE(ctx->thresholds[sem],
-		   cpu_to_le64(rb_entry(first, struct npu_waiter, node)->value));
+	WRITE_ONCE(ctx->thresholds[sem], cpu_to_le64(lowest->value));
 	/* writel() orders the threshold before the device is asked to fetch it. */
 	npu_write(ctx->ndev, NPU_REG_WATCH_ARM, ctx->index << 16 | sem);
 }
@@ -117,22 +103,15 @@ static void npu_sem_arm(struct npu_context *ctx, u32 sem)
  */
 void npu_semaphore_fired(struct npu_context *ctx, u32 sem)
 {
-	struct rb_node *first;
+	struct npu_watch_waiter *met;
 	u64 value;
 
 	if (sem >= ctx->ndev->caps.semaphores)
 		return;
 	spin_lock(&ctx->wait_lock);
 	value = npu_sem_value(ctx, sem);
-	while ((first = rb_first_cached(&ctx->sems[sem].waiters))) {
-		struct npu_waiter *waiter = rb_entry(first, struct npu_waiter, node);
-
-		if (waiter->value > value)
-			break;
-		rb_erase_cached(first, &ctx->sems[sem].waiters);
-		waiter->queued = false;
-		npu_sem_wake(waiter->wait);
-	}
+	while ((met = npu_watch_take(&ctx->watches[sem], value)))
+		npu_sem_wake(container_of(met, struct npu_waiter, node)->wait);
 	npu_sem_arm(ctx, sem);
 	spin_unlock(&ctx->wait_lock);
 }
@@ -231,8 +210,7 @@ static void npu_wait_link(struct npu_context *ctx, struct npu_wait *wait)
 	for (i = 0; i < wait->count; i++) {
 		struct npu_waiter *waiter = &wait->waiters[i];
 
-		waiter->queued = true;
-		if (rb_add_cached(&waiter->node, &ctx->sems[waiter->sem].waiters, npu_waiter_less))
+		if (npu_watch_add(&ctx->watches[waiter->sem], &waiter->node, waiter->value))
 			npu_sem_arm(ctx, waiter->sem);
 	}
 	spin_unlock(&ctx->wait_lock);
@@ -248,8 +226,7 @@ static void npu_wait_unlink(struct npu_context *ctx, struct npu_wait *wait)
 	for (i = 0; i < wait->count; i++) {
 		struct npu_waiter *waiter = &wait->waiters[i];
 
-		if (waiter->queued)
-			rb_erase_cached(&waiter->node, &ctx->sems[waiter->sem].waiters);
+		npu_watch_remove(&ctx->watches[waiter->sem], &waiter->node);
 	}
 	spin_unlock(&ctx->wait_lock);
 }
@@ -273,14 +250,18 @@ static void npu_wait_backstop(struct npu_context *ctx, struct npu_wait *wait)
 
 static int npu_wait_check(struct npu_context *ctx, const struct npu_wait *wait, ktime_t deadline)
 {
-	int ret = npu_wait_met(ctx, wait);
+	int failed = READ_ONCE(ctx->error);
+	int ret;
 
+	if (!failed && READ_ONCE(ctx->stopped))
+		failed = -EIO;
+	/* Values are looked at last: those that were there before the end count. */
+	smp_rmb();
+	ret = npu_wait_met(ctx, wait);
 	if (ret >= 0)
 		return ret;
-	if (READ_ONCE(ctx->error))
-		return READ_ONCE(ctx->error);
-	if (READ_ONCE(ctx->stopped))
-		return -EIO;
+	if (failed)
+		return failed;
 	if (ktime_get() >= deadline)
 		return -ETIME;
 	/* The deadline is absolute, so the call can be made again as it is. */

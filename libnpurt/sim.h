@@ -21,6 +21,7 @@
 #include "npu/npu_regs.h"
 #include "npu_model_thread.h"
 #include "npu_pgtable.h"
+#include "npu_watch.h"
 #include "range.h"
 
 #define SIM_PAGE 4096u
@@ -37,12 +38,15 @@ struct sim_context;
 
 /* Somebody who sleeps in sim_wait(). On the sleeper's stack, linked under @event_lock. */
 struct sim_waiter {
-	struct sim_waiter *next, **link;
-	struct sim_context *context;
-	uint32_t semaphore;
-	uint64_t value;
+	struct npu_watch_waiter node; /* first, so that it stands for all of it */
+	struct sim_waiter *next, **link; /* of its context */
 	uint32_t woken; /* a futex */
-	bool rearm; /* the interrupt thread shall arm the watch again */
+};
+
+/* A semaphore's waiters; under @event_lock. */
+struct sim_watch {
+	struct npu_watch waiters;
+	bool rearm; /* the interrupt thread shall arm it */
 };
 
 /* A ring the device fills and we drain: events, faults. */
@@ -90,7 +94,6 @@ struct sim {
 	uint32_t dead; /* enum npu_panic + 1 */
 	pthread_mutex_t event_lock;
 	struct sim_host_ring events, faults;
-	struct sim_waiter *waiters;
 };
 
 struct sim_context {
@@ -103,6 +106,10 @@ struct sim_context {
 	uint64_t *thresholds;
 	pthread_mutex_t bind_lock;
 	struct npu_pgtable tables;
+	/* Sleepers: all of them, and by semaphore; under @event_lock */
+	struct sim_waiter *waiters;
+	struct sim_watch *watches;
+	bool rearm; /* one of @watches has it set */
 	/* The newest faults; under @event_lock */
 	struct npu_fault fault[SIM_FAULTS_KEPT];
 	uint32_t fault_count;

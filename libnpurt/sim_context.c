@@ -147,6 +147,7 @@ static void context_free(struct sim_context *context)
 	sim_pages_free(sim, context->semaphores_dma, area_bytes(sim));
 	sim_pages_free(sim, context->thresholds_dma, area_bytes(sim));
 	pthread_mutex_destroy(&context->bind_lock);
+	free(context->watches);
 	free(context);
 }
 
@@ -154,8 +155,12 @@ static int context_alloc(struct sim *sim, uint32_t flags, struct sim_context **r
 {
 	struct sim_context *context = calloc(1, sizeof(*context));
 
-	if (!context)
+	if (context)
+		context->watches = calloc(sim->semaphores, sizeof(*context->watches));
+	if (!context || !context->watches) {
+		free(context);
 		return npurt_fail(-ENOMEM, "sim: no memory for a context");
+	}
 	context->sim = sim;
 	context->base.backend = &sim->base;
 	if (sim->small_pages || flags & NPURT_CONTEXT_PAGES_4K)

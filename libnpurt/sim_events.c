@@ -49,16 +49,9 @@ static void futex_wait(uint32_t *word, uint32_t expected, int64_t deadline_ns)
 
 /* ----------------------------------------------------------------- sleepers */
 
-static bool is_met(const struct sim_waiter *waiter)
+static uint64_t value_of(const struct sim_context *context, uint32_t semaphore)
 {
-	const uint64_t *value = &waiter->context->base.semaphores[waiter->semaphore];
-
-	return le64toh(__atomic_load_n(value, __ATOMIC_ACQUIRE)) >= waiter->value;
-}
-
-static bool same_semaphore(const struct sim_waiter *a, const struct sim_waiter *b)
-{
-	return a->context == b->context && a->semaphore == b->semaphore;
+	return le64toh(__atomic_load_n(&context->base.semaphores[semaphore], __ATOMIC_ACQUIRE));
 }
 
 /* Wakes a sleeper. It may be gone by the time of the system call, which then does nothing. */
@@ -68,67 +61,77 @@ static void wake(struct sim_waiter *waiter)
 	futex_wake(&waiter->woken);
 }
 
-/* The watch of a semaphore stands at the lowest value somebody waits for. Under event_lock. */
-static void store_threshold(struct sim *sim, const struct sim_waiter *of)
+static void wake_all(const struct sim_context *context)
 {
-	const struct sim_waiter *waiter;
-	uint64_t lowest = UINT64_MAX;
+	struct sim_waiter *waiter;
 
-	for (waiter = sim->waiters; waiter; waiter = waiter->next) {
-		if (same_semaphore(waiter, of) && waiter->value < lowest)
-			lowest = waiter->value;
-	}
-	__atomic_store_n(&of->context->thresholds[of->semaphore], htole64(lowest),
+	for (waiter = context->waiters; waiter; waiter = waiter->next)
+		wake(waiter);
+}
+
+/* What the device fetches when the watch is armed. Under event_lock. */
+static void store_threshold(struct sim_context *context, uint32_t semaphore)
+{
+	const struct npu_watch_waiter *lowest =
+		npu_watch_lowest(&context->watches[semaphore].waiters);
+
+	__atomic_store_n(&context->thresholds[semaphore], htole64(lowest->value),
 			 __ATOMIC_RELEASE);
 }
 
+/* Whoever has stored a newer threshold since arms the watch as well, so nothing is lost. */
 static void arm(struct sim *sim, uint32_t context, uint32_t semaphore)
 {
 	sim_write(sim, NPU_REG_WATCH_ARM, context << 16 | semaphore);
 }
 
-/* A watch fired: wake those that are met, and have it armed for the others. Under event_lock. */
-static void watch_fired(struct sim *sim, uint32_t context, uint32_t semaphore)
+/* Under event_lock, as is every change of sim->context[]. */
+static struct sim_context *context_at(struct sim *sim, uint32_t index)
 {
-	struct sim_waiter *waiter, *left = NULL;
-
-	for (waiter = sim->waiters; waiter; waiter = waiter->next) {
-		if (waiter->context->index != context || waiter->semaphore != semaphore)
-			continue;
-		if (is_met(waiter))
-			wake(waiter);
-		else
-			left = waiter;
-	}
-	if (left)
-		left->rearm = true;
+	return index < SIM_CONTEXTS_MAX ? sim->context[index] : NULL;
 }
 
-static void link_waiter(struct sim *sim, struct sim_waiter *waiter)
+/* A watch fired: wake those that are met, and have it armed for the others. Under event_lock. */
+static void watch_fired(struct sim *sim, uint32_t index, uint32_t semaphore)
 {
-	waiter->next = sim->waiters;
-	waiter->link = &sim->waiters;
+	struct sim_context *context = context_at(sim, index);
+	struct npu_watch_waiter *met;
+	struct sim_watch *watch;
+	uint64_t value;
+
+	if (!context || semaphore >= sim->semaphores)
+		return;
+	watch = &context->watches[semaphore];
+	value = value_of(context, semaphore);
+	while ((met = npu_watch_take(&watch->waiters, value)))
+		wake((struct sim_waiter *)met);
+	watch->rearm = npu_watch_lowest(&watch->waiters) != NULL;
+	context->rearm |= watch->rearm;
+}
+
+/* Tells whether the watch is to be armed. Under event_lock. */
+static bool link_waiter(struct sim_context *context, uint32_t semaphore, uint64_t value,
+			struct sim_waiter *waiter)
+{
+	waiter->next = context->waiters;
+	waiter->link = &context->waiters;
 	if (waiter->next)
 		waiter->next->link = &waiter->next;
-	sim->waiters = waiter;
+	context->waiters = waiter;
+	if (!npu_watch_add(&context->watches[semaphore].waiters, &waiter->node, value))
+		return false;
+	store_threshold(context, semaphore);
+	return true;
 }
 
-static void unlink_waiter(struct sim *sim, struct sim_waiter *waiter)
+/* Under event_lock. */
+static void unlink_waiter(struct sim_context *context, uint32_t semaphore,
+			  struct sim_waiter *waiter)
 {
-	struct sim_waiter *other;
-
+	npu_watch_remove(&context->watches[semaphore].waiters, &waiter->node);
 	*waiter->link = waiter->next;
 	if (waiter->next)
 		waiter->next->link = waiter->link;
-	if (!waiter->rearm)
-		return;
-	/* The duty passes on to somebody who is still there. */
-	for (other = sim->waiters; other; other = other->next) {
-		if (same_semaphore(other, waiter)) {
-			other->rearm = true;
-			return;
-		}
-	}
 }
 
 static int check_alive(struct sim_context *context)
@@ -141,66 +144,61 @@ static int check_alive(struct sim_context *context)
 	return 0;
 }
 
+/* Until the semaphore is there, or something else ends the wait. */
+static int sleep_until(struct sim_context *context, const struct npurt_wait *wait,
+		       struct sim_waiter *waiter)
+{
+	int ret;
+
+	for (;;) {
+		int64_t until = sim_now() + SECOND_NS;
+
+		/* What was woken for is seen below; what comes later ends the futex's wait. */
+		__atomic_exchange_n(&waiter->woken, 0, __ATOMIC_ACQ_REL);
+		/* Asked first: a value that was there before the end counts. */
+		ret = check_alive(context);
+		if (value_of(context, wait->semaphore) >= wait->value)
+			return 0;
+		if (ret)
+			return ret;
+		if (sim_now() >= wait->deadline_ns)
+			return -ETIMEDOUT;
+		/* Once a second it looks by itself, should an interrupt be lost. */
+		futex_wait(&waiter->woken, 0, until < wait->deadline_ns ? until : wait->deadline_ns);
+	}
+}
+
 int sim_wait(struct npurt_backend_context *base, const struct npurt_wait *wait)
 {
 	struct sim_context *context = sim_context_of(base);
 	struct sim *sim = context->sim;
-	struct sim_waiter waiter = {
-		.context = context,
-		.semaphore = wait->semaphore,
-		.value = wait->value,
-	};
-	int ret = 0;
+	struct sim_waiter waiter = { 0 };
+	bool lowest;
+	int ret;
 
+	if (value_of(context, wait->semaphore) >= wait->value)
+		return 0;
 	pthread_mutex_lock(&sim->event_lock);
-	link_waiter(sim, &waiter);
+	lowest = link_waiter(context, wait->semaphore, wait->value, &waiter);
 	pthread_mutex_unlock(&sim->event_lock);
-	while (!is_met(&waiter)) {
-		int64_t now = sim_now();
-		int64_t until = now + SECOND_NS;
-
-		ret = check_alive(context);
-		if (ret)
-			break;
-		if (now >= wait->deadline_ns) {
-			ret = -ETIMEDOUT;
-			break;
-		}
-		__atomic_store_n(&waiter.woken, 0, __ATOMIC_RELEASE);
-		pthread_mutex_lock(&sim->event_lock);
-		store_threshold(sim, &waiter);
-		pthread_mutex_unlock(&sim->event_lock);
-		arm(sim, context->index, waiter.semaphore);
-		/* Looked at again after arming; and once a second, should an interrupt be lost. */
-		if (is_met(&waiter) || check_alive(context))
-			continue;
-		futex_wait(&waiter.woken, 0, until < wait->deadline_ns ? until : wait->deadline_ns);
-	}
+	if (lowest)
+		arm(sim, context->index, wait->semaphore);
+	ret = sleep_until(context, wait, &waiter);
 	pthread_mutex_lock(&sim->event_lock);
-	unlink_waiter(sim, &waiter);
+	unlink_waiter(context, wait->semaphore, &waiter);
 	pthread_mutex_unlock(&sim->event_lock);
-	return is_met(&waiter) ? 0 : ret;
-}
-
-/* Under event_lock, as is every change of sim->context[]. */
-static struct sim_context *context_at(struct sim *sim, uint32_t index)
-{
-	return index < SIM_CONTEXTS_MAX ? sim->context[index] : NULL;
+	return ret;
 }
 
 /* Its sleepers must look at their ring. Under event_lock. */
 static void stop_context(struct sim *sim, uint32_t index, uint32_t error)
 {
 	struct sim_context *context = context_at(sim, index);
-	struct sim_waiter *waiter;
 
 	if (!context)
 		return;
 	__atomic_store_n(&context->stopped, error ? error : 1, __ATOMIC_RELEASE);
-	for (waiter = sim->waiters; waiter; waiter = waiter->next) {
-		if (waiter->context == context)
-			wake(waiter);
-	}
+	wake_all(context);
 }
 
 void sim_context_stopped(struct sim *sim, uint32_t index, uint32_t error)
@@ -212,15 +210,16 @@ void sim_context_stopped(struct sim *sim, uint32_t index, uint32_t error)
 
 void sim_died(struct sim *sim, uint32_t reason)
 {
-	struct sim_waiter *waiter;
-	uint32_t alive = 0;
+	uint32_t alive = 0, i;
 
 	if (!__atomic_compare_exchange_n(&sim->dead, &alive, reason + 1, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED))
 		return;
 	pthread_mutex_lock(&sim->event_lock);
-	for (waiter = sim->waiters; waiter; waiter = waiter->next)
-		wake(waiter);
+	for (i = 0; i < SIM_CONTEXTS_MAX; i++) {
+		if (sim->context[i])
+			wake_all(sim->context[i]);
+	}
 	pthread_mutex_unlock(&sim->event_lock);
 	pthread_mutex_lock(&sim->reply_lock);
 	pthread_cond_broadcast(&sim->reply_changed);
@@ -328,31 +327,46 @@ void sim_irq(void *host, uint32_t vectors)
 	futex_wake(&sim->interrupts);
 }
 
-/* Arms the watches of those whose event has been used up by somebody else. */
-static void rearm_all(struct sim *sim)
+/* A watch that is to be armed again, its threshold stored; false when there is none. */
+static bool rearm_next(struct sim_context *context, uint32_t *semaphore)
 {
-	struct sim_waiter *waiter;
-	uint32_t context, semaphore;
+	struct sim_watch *watch;
+
+	for (*semaphore = 0; *semaphore < context->sim->semaphores; ++*semaphore) {
+		watch = &context->watches[*semaphore];
+		if (!watch->rearm)
+			continue;
+		watch->rearm = false;
+		/* Those it was for may have left. */
+		if (!npu_watch_lowest(&watch->waiters))
+			continue;
+		store_threshold(context, *semaphore);
+		return true;
+	}
+	context->rearm = false;
+	return false;
+}
+
+/* Arms the watches of those whose event has been used up by somebody else. */
+static void rearm_context(struct sim *sim, uint32_t index)
+{
+	struct sim_context *context;
+	uint32_t semaphore;
+	bool found;
 
 	do {
 		pthread_mutex_lock(&sim->event_lock);
-		for (waiter = sim->waiters; waiter && !waiter->rearm; waiter = waiter->next)
-			;
-		if (waiter) {
-			waiter->rearm = false;
-			store_threshold(sim, waiter);
-			context = waiter->context->index;
-			semaphore = waiter->semaphore;
-		}
+		context = context_at(sim, index);
+		found = context && context->rearm && rearm_next(context, &semaphore);
 		pthread_mutex_unlock(&sim->event_lock);
-		if (waiter)
-			arm(sim, context, semaphore);
-	} while (waiter);
+		if (found)
+			arm(sim, index, semaphore);
+	} while (found);
 }
 
 static void handle(struct sim *sim, uint32_t vectors)
 {
-	uint32_t events, faults;
+	uint32_t events, faults, i;
 
 	/* Cleared first: what comes from here on is a new edge. */
 	sim_write(sim, NPU_REG_IRQ_STATUS, vectors);
@@ -367,7 +381,8 @@ static void handle(struct sim *sim, uint32_t vectors)
 		pthread_mutex_unlock(&sim->event_lock);
 		sim_write(sim, NPU_REG_EVENT_CONSUMER, events);
 		sim_write(sim, NPU_REG_FAULT_CONSUMER, faults);
-		rearm_all(sim);
+		for (i = 0; i < sim->contexts; i++)
+			rearm_context(sim, i);
 	}
 	if (vectors & NPU_IRQ_FATAL) {
 		/* The firmware's last message, if it could write one, says why. */
