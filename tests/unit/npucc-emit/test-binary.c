@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -263,6 +264,27 @@ static void a_path_nobody_can_write_is_an_error(void **state)
 	onnx_builder_free(builder);
 }
 
+static void a_destination_that_is_no_file_stays_what_it_is(void **state)
+{
+	struct onnx_builder *builder = onnx_builder_new(13);
+	char path[] = "/tmp/npucc-fifo-XXXXXX";
+	struct harness harness;
+	struct stat status;
+
+	(void)state;
+	compile_model(&harness, builder, "npu-v3");
+	assert_non_null(mkdtemp(path));
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_not_equal(elf_write(&harness.program, path, &harness.diag), 0);
+	assert_non_null(strstr(diag_first_error(&harness.diag), "is no regular file"));
+	assert_int_equal(lstat(path, &status), 0);
+	assert_true(S_ISFIFO(status.st_mode));
+	unlink(path);
+	harness_free(&harness);
+	onnx_builder_free(builder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -272,6 +294,7 @@ int main(void)
 		cmocka_unit_test(same_model_same_bytes),
 		cmocka_unit_test(symbols_mark_layers),
 		cmocka_unit_test(a_path_nobody_can_write_is_an_error),
+		cmocka_unit_test(a_destination_that_is_no_file_stays_what_it_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -343,12 +343,24 @@ static int write_temporary(struct writer *writer, const char *temporary)
 	return result;
 }
 
+/* A renamed file would take the place of a device or a socket, /dev/null for one. */
+static int check_destination(const char *path, struct diag *diag)
+{
+	struct stat status;
+
+	if (stat(path, &status) || S_ISREG(status.st_mode))
+		return 0;
+	return diag_error(diag, "'%s' is no regular file; name a file to write the binary to", path);
+}
+
 int elf_write(const struct program *program, const char *path, struct diag *diag)
 {
 	struct writer writer = { .program = program, .diag = diag, .path = path };
 	char *temporary = NULL;
 	int result = -1;
 
+	if (check_destination(path, diag))
+		goto out;
 	if (elf_version(EV_CURRENT) == EV_NONE) {
 		elf_problem(&writer, "work");
 		goto out;
