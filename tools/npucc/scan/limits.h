@@ -48,6 +48,9 @@ extern const enum scan_where scan_operators[GRAPH_OP_COUNT];
 extern const struct scan_limit scan_limits[];
 extern const size_t scan_limit_count;
 
+/* scan_limit_text - what the rule allows: "at most 64", "only max, average". */
+void scan_limit_text(const struct scan_limit *limit, char *to, size_t room);
+
 /* The first rule a node breaks. */
 struct scan_finding {
 	enum scan_where where;

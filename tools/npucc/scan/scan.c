@@ -37,20 +37,14 @@ static void add_value(char *to, size_t room, const struct scan_limit *limit, int
 	add_text(to, room, limit->text ? limit->text(value) : number);
 }
 
-/* "kernel height is 128, at most 64 is supported" */
-static void explain(const struct scan_limit *limit, int64_t value, char *to, size_t room)
+void scan_limit_text(const struct scan_limit *limit, char *to, size_t room)
 {
 	static const char *const rules[] = { "at most ", "at least ", "only ", "only ",
 					     "only a multiple of " };
 	int64_t i;
 	bool first = true;
 
-	to[0] = 0;
-	add_text(to, room, limit->name);
-	add_text(to, room, " is ");
-	add_value(to, room, limit, value);
-	add_text(to, room, ", ");
-	add_text(to, room, rules[limit->rule]);
+	snprintf(to, room, "%s", rules[limit->rule]);
 	if (limit->rule != SCAN_ONE_OF)
 		add_value(to, room, limit, limit->limit);
 	for (i = 0; limit->rule == SCAN_ONE_OF && i < 64; i++) {
@@ -60,6 +54,17 @@ static void explain(const struct scan_limit *limit, int64_t value, char *to, siz
 		add_value(to, room, limit, i);
 		first = false;
 	}
+}
+
+/* "kernel height is 128, at most 64 is supported" */
+static void explain(const struct scan_limit *limit, int64_t value, char *to, size_t room)
+{
+	to[0] = 0;
+	add_text(to, room, limit->name);
+	add_text(to, room, " is ");
+	add_value(to, room, limit, value);
+	add_text(to, room, ", ");
+	scan_limit_text(limit, to + strlen(to), room - strlen(to));
 	add_text(to, room, " is supported");
 }
 

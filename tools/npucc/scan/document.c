@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+/* Writes the table of limits as Documentation/operators.rst; tests/docs keeps the two equal. */
+#include <stdio.h>
+#include <string.h>
+
+#include "limits.h"
+
+/* ONNX operators that become each operator of the graph, for people. */
+static const char *const onnx_names[GRAPH_OP_COUNT] = {
+	[GRAPH_OP_CONV] = "Conv (1-D, 2-D)",
+	[GRAPH_OP_CONVTRANSPOSE] = "ConvTranspose (1-D, 2-D)",
+	[GRAPH_OP_MATMUL] = "MatMul, Gemm",
+	[GRAPH_OP_ELTWISE] = "functions of two operands: Add, Sub, Mul, Div, Max, Min, Pow, Sum, Mean, "
+			     "comparisons, And, Or, Xor",
+	[GRAPH_OP_ACTIVATION] = "functions of one operand: Relu, Clip, Sigmoid, Gelu, Exp, ...",
+	[GRAPH_OP_PRELU] = "PRelu",
+	[GRAPH_OP_POOL] = "MaxPool, AveragePool, GlobalMaxPool, GlobalAveragePool",
+	[GRAPH_OP_REDUCE] = "ReduceSum, ReduceMean, ReduceMax, ...",
+	[GRAPH_OP_SOFTMAX] = "Softmax, LogSoftmax",
+	[GRAPH_OP_LAYERNORM] = "LayerNormalization",
+	[GRAPH_OP_INSTANCENORM] = "InstanceNormalization",
+	[GRAPH_OP_GROUPNORM] = "GroupNormalization",
+	[GRAPH_OP_LRN] = "LRN",
+	[GRAPH_OP_BATCHNORM] = "BatchNormalization",
+	[GRAPH_OP_TRANSPOSE] = "Transpose",
+	[GRAPH_OP_RESHAPE] = "Reshape, Flatten, Squeeze, Unsqueeze, Identity",
+	[GRAPH_OP_CONCAT] = "Concat",
+	[GRAPH_OP_SLICE] = "Slice",
+	[GRAPH_OP_SPLIT] = "Split",
+	[GRAPH_OP_PAD] = "Pad",
+	[GRAPH_OP_EXPAND] = "Expand",
+	[GRAPH_OP_TILE] = "Tile",
+	[GRAPH_OP_GATHER] = "Gather",
+	[GRAPH_OP_CAST] = "Cast, CastLike",
+	[GRAPH_OP_WHERE] = "Where",
+	[GRAPH_OP_RESIZE] = "Resize, Upsample",
+	[GRAPH_OP_QUANTIZE] = "QuantizeLinear",
+	[GRAPH_OP_DEQUANTIZE] = "DequantizeLinear",
+};
+
+static const char *place_name(enum scan_where where)
+{
+	return where == SCAN_NPU ? "the NPU" : where == SCAN_CPU ? "the CPU" : "nothing: refused";
+}
+
+static void print_rows(enum graph_op op)
+{
+	char rule[512];
+
+	for (size_t i = 0; i < scan_limit_count; i++) {
+		const struct scan_limit *limit = &scan_limits[i];
+
+		if (limit->op != op)
+			continue;
+		scan_limit_text(limit, rule, sizeof(rule));
+		printf("   * - %s\n     - %s\n     - %s\n", limit->name, rule, limit->suggestion);
+	}
+}
+
+static bool has_rows(enum graph_op op)
+{
+	for (size_t i = 0; i < scan_limit_count; i++)
+		if (scan_limits[i].op == op)
+			return true;
+	return false;
+}
+
+static void print_heading(const char *text, char line)
+{
+	printf("%s\n", text);
+	for (size_t i = 0; i < strlen(text); i++)
+		putchar(line);
+	printf("\n\n");
+}
+
+static void print_table(enum graph_op op)
+{
+	if (!has_rows(op)) {
+		printf("No limits of its own.\n\n");
+		return;
+	}
+	printf(".. list-table::\n   :header-rows: 1\n   :widths: 25 40 35\n\n"
+	       "   * - field\n     - supported\n     - else\n");
+	print_rows(op);
+	putchar('\n');
+}
+
+static void print_operator(enum graph_op op)
+{
+	print_heading(graph_op_name(op), '-');
+	printf("%s. Runs on %s.\n\n", onnx_names[op] ? onnx_names[op] : graph_op_name(op),
+	       place_name(scan_operators[op]));
+	if (scan_operators[op] != SCAN_NONE)
+		print_table(op);
+}
+
+int main(void)
+{
+	puts(".. SPDX-License-Identifier: MIT\n"
+	     ".. Written by tools/npucc/scan/document.c from the table of limits; do not edit.\n");
+	print_heading("What npucc compiles", '=');
+	puts("The importer makes one of the operators below of each ONNX operator, whatever its opset; those\n"
+	     "that are not named here are refused. ``npucc scan`` checks a model's nodes against these\n"
+	     "limits, field by field, and the compiler refuses by the same table. Beyond it a node is refused only\n"
+	     "where no tile of it fits local SRAM, or its operands need strides that no descriptor can hold.\n");
+	print_heading("Every operator", '-');
+	print_table(GRAPH_OP_COUNT);
+	for (int op = GRAPH_OP_UNKNOWN + 1; op < GRAPH_OP_COUNT; op++)
+		print_operator((enum graph_op)op);
+	return 0;
+}
