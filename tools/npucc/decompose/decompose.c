@@ -94,6 +94,8 @@ static int decompose_node(struct decompose *d)
 	switch (d->node->op) {
 	case GRAPH_OP_CONVTRANSPOSE:
 		return decompose_convtranspose(d);
+	case GRAPH_OP_GATHER:
+		return decompose_gather(d);
 	case GRAPH_OP_LAYERNORM:
 	case GRAPH_OP_INSTANCENORM:
 	case GRAPH_OP_GROUPNORM:

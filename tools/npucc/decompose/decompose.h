@@ -46,6 +46,7 @@ int decompose_finish(struct decompose *d, struct graph_value *value);
 
 /* One a file; each decomposes d->node, or leaves it alone. 0, or -1 with a sentence. */
 int decompose_convtranspose(struct decompose *d);
+int decompose_gather(struct decompose *d);		/* by computed indices */
 int decompose_norm(struct decompose *d);		/* LAYERNORM of long rows, INSTANCENORM, GROUPNORM, LRN */
 int decompose_resize(struct decompose *d);
 int decompose_reduction(struct decompose *d);		/* LOG_SUM_EXP */

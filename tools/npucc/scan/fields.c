@@ -285,11 +285,25 @@ int64_t scan_interpolation_dtype(const struct graph_node *node)
 	return scan_input_dtype(node);
 }
 
-int64_t scan_indices_constant(const struct graph_node *node)
+/* A Gather whose indices are known only when it runs. */
+static bool looks_up(const struct graph_node *node)
 {
-	if (node->op != GRAPH_OP_GATHER)
-		return SCAN_NOT_APPLICABLE;
-	return graph_is_constant(node->inputs[1]);
+	return node->op == GRAPH_OP_GATHER && !graph_is_constant(node->inputs[1]);
+}
+
+int64_t scan_lookup_axis(const struct graph_node *node)
+{
+	return looks_up(node) ? node->attr.axis.axis : SCAN_NOT_APPLICABLE;
+}
+
+int64_t scan_lookup_rows(const struct graph_node *node)
+{
+	return looks_up(node) ? node->inputs[0]->dims[0] : SCAN_NOT_APPLICABLE;
+}
+
+int64_t scan_lookup_dtype(const struct graph_node *node)
+{
+	return looks_up(node) ? scan_input_dtype(node) : SCAN_NOT_APPLICABLE;
 }
 
 int64_t scan_axis_from_end(const struct graph_node *node)

@@ -46,7 +46,9 @@ int64_t scan_pad_mode(const struct graph_node *node);
 int64_t scan_resize_mode(const struct graph_node *node);
 int64_t scan_resize_coordinate(const struct graph_node *node);
 int64_t scan_interpolation_dtype(const struct graph_node *node);	/* RESIZE, not nearest */
-int64_t scan_indices_constant(const struct graph_node *node);	/* GATHER */
+int64_t scan_lookup_axis(const struct graph_node *node);	/* GATHER by computed indices */
+int64_t scan_lookup_rows(const struct graph_node *node);	/* first dimension of the data */
+int64_t scan_lookup_dtype(const struct graph_node *node);
 int64_t scan_axis_from_end(const struct graph_node *node);	/* SOFTMAX, LAYERNORM; 0: last */
 
 const char *scan_dtype_text(int64_t value);
