@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "notifier.h"
 #include "npu_pgtable.h"
 #include "objects.h"
 
@@ -56,11 +57,13 @@ static int64_t spin_time(const struct npurt_context_options *options)
 
 static void context_free(struct npurt_context *context)
 {
+	npurt_notifier_end(context);
 	npurt_queue_fini(&context->queue);
 	if (context->backend)
 		context->backend->backend->ops->context_destroy(context->backend);
 	npurt_range_fini(&context->va);
 	pthread_mutex_destroy(&context->va_lock);
+	pthread_mutex_destroy(&context->start_lock);
 	npurt_device_put(context->device);
 	free(context);
 }
@@ -90,6 +93,7 @@ int npurt_context_create(struct npurt_device *device, const struct npurt_context
 	context->device = device;
 	npurt_count_up(&device->handles);
 	pthread_mutex_init(&context->va_lock, NULL);
+	pthread_mutex_init(&context->start_lock, NULL);
 	ret = npurt_range_init(&context->va, VA_START, NPU_VA_END);
 	if (ret)
 		ret = npurt_fail(ret, "npurt: no memory for a context");

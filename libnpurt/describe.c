@@ -127,28 +127,28 @@ static bool add_if_near(struct text *text, const struct npurt_buffer *buffer, ui
 	return true;
 }
 
-static void add_neighbour(struct text *text, const struct npurt_future *task, uint64_t address)
+static void add_neighbour(struct text *text, const struct npurt_run *run, uint64_t address)
 {
-	const struct npurt_image *image = &task->model->image;
+	const struct npurt_image *image = &run->model->image;
 	uint32_t i;
 
-	for (i = 0; i < task->use_count; i++) {
-		if (add_if_near(text, task->uses[i].buffer, address,
+	for (i = 0; i < run->use_count; i++) {
+		if (add_if_near(text, run->uses[i].buffer, address,
 				i < image->inputs ? "the buffer of input" : "the buffer of output",
 				image->tensors[i].name))
 			return;
 	}
-	if (add_if_near(text, task->model->text, address, "the model's program", NULL) ||
-	    add_if_near(text, task->model->rodata, address, "the model's weights", NULL))
+	if (add_if_near(text, run->model->text, address, "the model's program", NULL) ||
+	    add_if_near(text, run->model->rodata, address, "the model's weights", NULL))
 		return;
-	add_if_near(text, task->model->bss, address, "the model's scratch memory", NULL);
+	add_if_near(text, run->model->bss, address, "the model's scratch memory", NULL);
 }
 
 /* Where in the program, in the compiler's words. */
-static void add_place(struct text *text, const struct npurt_future *task, uint64_t offset,
+static void add_place(struct text *text, const struct npurt_run *run, uint64_t offset,
 		      uint32_t cluster)
 {
-	const char *symbol = npurt_image_symbol_at(&task->model->image, offset);
+	const char *symbol = npurt_image_symbol_at(&run->model->image, offset);
 
 	if (symbol)
 		add(text, ", in layer '%s'", symbol);
@@ -157,18 +157,18 @@ static void add_place(struct text *text, const struct npurt_future *task, uint64
 		add(text, ", cluster %u", cluster);
 }
 
-static void add_fault(struct text *text, const struct npurt_future *task)
+static void add_fault(struct text *text, const struct npurt_run *run,
+		      const struct npu_record *record)
 {
-	const struct npu_record *record = &task->record;
 	uint32_t cluster = (uint32_t)(record->detail >> 56);
 	uint64_t detail = record->detail & (((uint64_t)1 << 56) - 1);
-	struct npurt_backend_context *context = task->context->backend;
+	struct npurt_backend_context *context = run->model->context->backend;
 	struct npurt_fault fault;
 
 	/* An instruction's error says where it is itself; a memory's says what was touched. */
 	if (!is_memory_error(record->error)) {
 		add(text, "%s", npurt_describe_error(record->error));
-		add_place(text, task, detail, cluster);
+		add_place(text, run, detail, cluster);
 		return;
 	}
 	if (context->backend->ops->last_fault(context, record->task_id, &fault)) {
@@ -176,24 +176,25 @@ static void add_fault(struct text *text, const struct npurt_future *task)
 		    is_sram_error(record->error) ? "reaching for SRAM offset" :
 						   "reaching for address",
 		    detail, npurt_describe_error(record->error));
-		add_neighbour(text, task, detail);
+		add_neighbour(text, run, detail);
 		return;
 	}
 	add(text, "%s %s 0x%" PRIx64, access_name(fault.access),
 	    is_sram_error(fault.error) ? "SRAM offset" : "address", fault.address);
 	if (!is_sram_error(fault.error))
-		add_neighbour(text, task, fault.address);
+		add_neighbour(text, run, fault.address);
 	add(text, ": %s", npurt_describe_error(fault.error));
-	add_place(text, task, (uint32_t)fault.program_offset, fault.cluster);
+	add_place(text, run, (uint32_t)fault.program_offset, fault.cluster);
 }
 
 /* Where it stood, if the device has told. */
-static void add_hang(struct text *text, const struct npurt_future *task)
+static void add_hang(struct text *text, const struct npurt_run *run,
+		     const struct npu_record *record)
 {
-	struct npurt_backend_context *context = task->context->backend;
+	struct npurt_backend_context *context = run->model->context->backend;
 	struct npurt_fault fault;
 
-	if (context->backend->ops->last_fault(context, task->record.task_id, &fault) ||
+	if (context->backend->ops->last_fault(context, record->task_id, &fault) ||
 	    fault.error != NPU_ERROR_BUDGET)
 		return;
 	if (fault.access == NPU_FAULT_TOKEN)
@@ -204,7 +205,7 @@ static void add_hang(struct text *text, const struct npurt_future *task)
 		add(text, "; it waited at a barrier");
 	else
 		add(text, "; it was at work");
-	add_place(text, task, (uint32_t)fault.program_offset, fault.cluster);
+	add_place(text, run, (uint32_t)fault.program_offset, fault.cluster);
 }
 
 static const char *advice(uint32_t status, uint32_t error)
@@ -219,22 +220,22 @@ static const char *advice(uint32_t status, uint32_t error)
 	       "wrong: report it with the model";
 }
 
-void npurt_describe_failure(const struct npurt_future *task, char *bytes, size_t room)
+void npurt_describe_failure(const struct npurt_run *run, const struct npu_record *record,
+			    char *bytes, size_t room)
 {
-	const struct npu_record *record = &task->record;
 	struct text text = { bytes, room };
 
-	add(&text, "task %u of model '%s' on %s ", record->task_id, task->model->image.name,
-	    task->context->device->info.name);
+	add(&text, "task %u of model '%s' on %s ", record->task_id, run->model->image.name,
+	    run->model->context->device->info.name);
 	switch (record->status) {
 	case NPU_STATUS_FAULT:
 		add(&text, "failed: ");
-		add_fault(&text, task);
+		add_fault(&text, run, record);
 		break;
 	case NPU_STATUS_BUDGET:
 		add(&text, "was ended: its budget ran out after %" PRIu64 " cycles",
 		    (uint64_t)(record->end - record->start));
-		add_hang(&text, task);
+		add_hang(&text, run, record);
 		break;
 	case NPU_STATUS_KILLED:
 		add(&text, "was killed after %" PRIu64 " cycles",

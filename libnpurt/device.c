@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "objects.h"
+#include "workers.h"
 
 static const struct npurt_device_entry known_devices[] = {
 	{ "sim:npu-v3", "device model in this process, configuration npu-v3" },
@@ -105,13 +106,26 @@ static int open_backend(struct npurt_device *device, const char *name)
 		name);
 }
 
+int npurt_device_start_workers(struct npurt_device *device)
+{
+	int ret = 0;
+
+	pthread_mutex_lock(&device->start_lock);
+	if (!device->workers)
+		ret = npurt_workers_new(0, &device->workers);
+	pthread_mutex_unlock(&device->start_lock);
+	return ret;
+}
+
 static void device_free(struct npurt_device *device)
 {
+	npurt_workers_free(device->workers);
 	if (device->backend)
 		device->backend->ops->close(device->backend);
 	if (device->ours)
 		munmap((void *)(uintptr_t)device->ours, NPURT_PAGE);
 	npurt_log_close(&device->log);
+	pthread_mutex_destroy(&device->start_lock);
 	free(device);
 }
 
@@ -151,6 +165,7 @@ int npurt_open(const char *name, struct npurt_device **result)
 	if (!device)
 		return npurt_fail(-ENOMEM, "npurt: no memory for a device");
 	device->handles = 1;
+	pthread_mutex_init(&device->start_lock, NULL);
 	npurt_log_open(&device->log);
 	device->ours = make_mark();
 	if (!device->ours) {

@@ -8,7 +8,7 @@
  * for the application, one for each task in flight. So a task in flight never keeps a context
  * alive that nobody can reach any more; it is killed instead.
  *
- * Locks, outer first: admission_lock, retire_lock, va_lock, the back end's.
+ * Locks, outer first: a line's, retire_lock, a graph's, va_lock, the back end's.
  */
 #ifndef NPURT_OBJECTS_H
 #define NPURT_OBJECTS_H
@@ -19,6 +19,7 @@
 
 #include "backend.h"
 #include "image.h"
+#include "line.h"
 #include "npurt.h"
 #include "range.h"
 #include "ring.h"
@@ -29,8 +30,13 @@
 /* The semaphore that counts the queue's completed tasks. */
 #define NPURT_PROGRESS_SEMAPHORE 0
 
+struct npurt_notifier;
+struct npurt_workers;
+
 struct npurt_device {
 	uint32_t handles;
+	pthread_mutex_t start_lock; /* of `workers` */
+	struct npurt_workers *workers; /* NULL until somebody needs them */
 	const uint32_t *ours; /* its page reads as zero in a forked child */
 	struct npurt_log log;
 	struct npurt_backend *backend;
@@ -53,16 +59,34 @@ struct npurt_model {
 	struct npurt_buffer *text, *rodata, *bss;
 };
 
-/* A packet's slot. @ready: index + 1 once the packet of that index is published. */
-struct npurt_slot {
-	struct npurt_future *task;
-	uint64_t ready;
+struct npurt_queue;
+struct npurt_task;
+
+/*
+ * struct npurt_task_ops - what a queue does with a task
+ * @publish:	write the packets of the places from @index on, the last one raising the progress
+ *		semaphore by as many as there are; no lock, no allocation, no wait
+ * @finish:	it is over, or lost with its queue (@lost: a negative errno, for @reason); drops the
+ *		queue's hold on it; under retire_lock
+ */
+struct npurt_task_ops {
+	void (*publish)(struct npurt_queue *queue, struct npurt_task *task, uint64_t index);
+	void (*finish)(struct npurt_queue *queue, struct npurt_task *task, int lost,
+		       const char *reason);
 };
 
-/* A submitter waiting for room; on its stack, linked under admission_lock. */
-struct npurt_submitter {
-	struct npurt_submitter *next;
-	pthread_cond_t first; /* it is now */
+/* What a queue carries: packets that end together. */
+struct npurt_task {
+	const struct npurt_task_ops *ops;
+	uint64_t packets;
+	uint64_t index; /* of the first of them */
+	int64_t submit_ns;
+};
+
+/* A packet's slot. @task: in the first packet's. @ready: index + 1 once it is published. */
+struct npurt_slot {
+	struct npurt_task *task;
+	uint64_t ready;
 };
 
 struct npurt_queue {
@@ -77,9 +101,7 @@ struct npurt_queue {
 	int stopped; /* negative errno: takes no more */
 	char stop_reason[256]; /* set before `stopped` */
 	pthread_mutex_t retire_lock;
-	pthread_mutex_t admission_lock;
-	uint32_t waiting; /* submitters in the list */
-	struct npurt_submitter *first, *last;
+	struct npurt_line line; /* submitters waiting for room */
 };
 
 struct npurt_context {
@@ -91,29 +113,47 @@ struct npurt_context {
 	pthread_mutex_t va_lock;
 	struct npurt_range va;
 	struct npurt_queue queue;
+	pthread_mutex_t start_lock; /* of `notifier` */
+	struct npurt_notifier *notifier; /* NULL until somebody needs it */
+	uint32_t graph_tasks; /* ids given to nodes of graphs */
+};
+
+/* A model and the memory it works on. */
+struct npurt_run {
+	struct npurt_model *model;
+	struct npurt_buffer *profile; /* NULL: not profiled */
+	struct npurt_binding *uses; /* one for each input, then each output */
+	uint32_t use_count;
 };
 
 /*
- * A task, as the application sees it. Until `complete` it belongs to the queue; then everything but
- * the reference count is constant.
+ * A run, or a graph's replay, as the application sees it. Until `complete` it belongs to the queue
+ * or to the replay; then everything but the counts is constant.
  */
 struct npurt_future {
 	uint32_t references;
-	uint32_t complete;
+	uint32_t complete; /* a futex */
+	uint32_t sleepers; /* on it */
+	uint32_t cancel; /* what has not started shall not */
+	bool on_queue; /* complete once the queue has retired what is below queue_end */
+	uint64_t queue_end;
 	struct npurt_context *context;
-	struct npurt_model *model; /* NULL once complete */
-	uint64_t index;
 	int result;
 	bool has_record;
-	struct npu_record record; /* host order */
+	struct npu_record record; /* host order; of a graph, the sum over its segments */
 	int64_t submit_ns, complete_ns;
 	char *error; /* NULL: none */
 	uint32_t clusters;
 	uint32_t layers;
 	struct npurt_layer_time *times; /* NULL: not profiled */
-	struct npurt_buffer *profile;
-	uint32_t use_count;
-	struct npurt_binding uses[]; /* one for each input, then each output */
+	uint32_t nodes; /* of a graph; 0: a run */
+	int *node_results; /* NULL: all 0 */
+
+	/* Of a run */
+	struct npurt_task task;
+	uint64_t budget;
+	struct npurt_run run; /* its model NULL once complete */
+	struct npurt_binding uses[];
 };
 
 static inline void npurt_count_up(uint32_t *count)
@@ -125,6 +165,16 @@ static inline void npurt_count_up(uint32_t *count)
 static inline bool npurt_count_down(uint32_t *count)
 {
 	return __atomic_sub_fetch(count, 1, __ATOMIC_ACQ_REL) == 0;
+}
+
+/** npurt_relax() - one turn of a spinning loop */
+static inline void npurt_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
 }
 
 /** npurt_now() - CLOCK_MONOTONIC in nanoseconds */
@@ -155,6 +205,9 @@ int npurt_give_sized(void *to, const void *from, size_t from_bytes);
 
 void npurt_device_put(struct npurt_device *device);
 
+/** npurt_device_start_workers() - have device->workers; 0 or a negative errno with a sentence */
+int npurt_device_start_workers(struct npurt_device *device);
+
 /* ------------------------------------------------------------------- context.c */
 
 void npurt_context_put(struct npurt_context *context);
@@ -183,12 +236,38 @@ void npurt_queue_fini(struct npurt_queue *queue);
 
 /**
  * npurt_queue_submit() - put a task on the queue
- * @task: the queue takes a reference of its own
+ * @task: the caller holds it for the queue, until its finish()
+ * @deadline_ns: CLOCK_MONOTONIC; INT64_MAX: none; NPURT_DEADLINE_TRY: do not wait
  *
- * Return: 0; -EAGAIN, -ETIMEDOUT, -EIO and the like: nothing has happened to @task.
+ * Return: 0; -EAGAIN (of NPURT_DEADLINE_TRY), -ETIMEDOUT, -EDEADLK, -EIO and the like: nothing has
+ * happened to @task.
  */
-int npurt_queue_submit(struct npurt_queue *queue, struct npurt_future *task,
-		       const struct npurt_run_options *options);
+int npurt_queue_submit(struct npurt_queue *queue, struct npurt_task *task, int64_t deadline_ns);
+
+#define NPURT_DEADLINE_TRY 0
+
+/** npurt_policy_deadline() - what enum npurt_policy and its time-out mean from now on */
+int64_t npurt_policy_deadline(uint32_t policy, int64_t timeout_ns);
+
+/** npurt_queue_record() - where the device writes the record of a packet */
+static inline struct npu_record *npurt_queue_record(const struct npurt_queue *queue, uint64_t index)
+{
+	return &queue->records[index & (npurt_ring_size(&queue->ring) - 1)];
+}
+
+/** npurt_queue_arguments() - room for the arguments of a packet */
+static inline __le64 *npurt_queue_arguments(const struct npurt_queue *queue, uint64_t index)
+{
+	return queue->arguments + (index & (npurt_ring_size(&queue->ring) - 1)) * NPU_ARG_COUNT;
+}
+
+/** npurt_queue_address() - where the device sees what is in the queue's memory */
+static inline uint64_t npurt_queue_address(const struct npurt_queue *queue, const void *pointer)
+{
+	const unsigned char *base = queue->memory->memory.host;
+
+	return queue->memory->va + (uint64_t)((const unsigned char *)pointer - base);
+}
 
 /** npurt_queue_retire() - let go of all tasks that are complete; afterwards their futures say so */
 void npurt_queue_retire(struct npurt_queue *queue);
@@ -200,25 +279,54 @@ void npurt_queue_retire(struct npurt_queue *queue);
  */
 int npurt_queue_wait(struct npurt_queue *queue, uint64_t tasks, int64_t deadline_ns);
 
-/* -------------------------------------------------------------------- future.c */
+/* ----------------------------------------------------------------------- run.c */
 
 /**
- * npurt_future_finish() - a task is over: take what its record says, let go of what it used
- * @record: where the device wrote it
- * @lost: negative errno when there is no record, else 0
- * @reason: of @lost
+ * npurt_run_check() - do bindings fit a model?
+ * @call: the public function, for the sentence
  */
-void npurt_future_finish(struct npurt_future *task, const struct npu_record *record, int lost,
-			 const char *reason);
-void npurt_future_put(struct npurt_future *task);
+int npurt_run_check(const struct npurt_model *model, const struct npurt_binding *bindings,
+		    size_t count, const char *call);
+
+/** npurt_run_check_one() - does one of them? */
+int npurt_run_check_one(const struct npurt_model *model, uint32_t index,
+			const struct npurt_binding *binding);
+
+/** npurt_run_options_read() - the caller's options, of any version, with the defaults filled in */
+int npurt_run_options_read(const struct npurt_run_options *from,
+			   struct npurt_run_options *options);
+
+/** npurt_run_hold() - take references on a run's model and buffers, which are copied to uses[] */
+void npurt_run_hold(struct npurt_run *run, struct npurt_model *model,
+		    const struct npurt_binding *bindings, size_t count);
+void npurt_run_let_go(struct npurt_run *run);
+
+/** npurt_run_argument_count() - how many arguments its program takes */
+uint32_t npurt_run_argument_count(const struct npurt_run *run);
+
+/** npurt_run_arguments() - write them */
+void npurt_run_arguments(const struct npurt_run *run, __le64 *arguments);
+
+/** npurt_record_read() - a record of the device in the host's order */
+void npurt_record_read(struct npu_record *to, const struct npu_record *from);
+
+/* -------------------------------------------------------------------- future.c */
+
+/** npurt_future_new() - one with a reference and room for bindings; NULL with a sentence */
+struct npurt_future *npurt_future_new(struct npurt_context *context, size_t uses);
+void npurt_future_put(struct npurt_future *future);
+
+/** npurt_future_complete() - everything in it is final: tell those who wait */
+void npurt_future_complete(struct npurt_future *future);
 
 /* ------------------------------------------------------------------ describe.c */
 
 /**
  * npurt_describe_failure() - why a task failed, in a sentence
- * @task: its record is there, its model still held
+ * @record: what the device says, in the host's order
  */
-void npurt_describe_failure(const struct npurt_future *task, char *text, size_t bytes);
+void npurt_describe_failure(const struct npurt_run *run, const struct npu_record *record,
+			    char *text, size_t bytes);
 
 /** npurt_describe_error() - what an enum npu_error means */
 const char *npurt_describe_error(uint32_t error);

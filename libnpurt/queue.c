@@ -16,6 +16,7 @@
 
 #include "npu_pgtable.h"
 #include "objects.h"
+#include "workers.h"
 
 #define SPINS_A_LOOK 32
 
@@ -31,36 +32,22 @@ static struct npurt_slot *slot_of(const struct npurt_queue *queue, uint64_t inde
 	return &queue->slots[index & (npurt_ring_size(&queue->ring) - 1)];
 }
 
-static struct npu_record *record_of(const struct npurt_queue *queue, uint64_t index)
-{
-	return &queue->records[index & (npurt_ring_size(&queue->ring) - 1)];
-}
-
 static int stopped(const struct npurt_queue *queue)
 {
 	return __atomic_load_n(&queue->stopped, __ATOMIC_ACQUIRE);
 }
 
-static void relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-	__builtin_ia32_pause();
-#elif defined(__aarch64__)
-	__asm__ volatile("yield");
-#endif
-}
-
 /* --------------------------------------------------------------- completion */
 
-/* Ends the task of the lowest index. Under retire_lock. */
+/* Ends the packet of the lowest index, and a task with its first one. Under retire_lock. */
 static void retire_one(struct npurt_queue *queue, int lost)
 {
 	struct npurt_slot *slot = slot_of(queue, queue->retired);
-	struct npurt_future *task = slot->task;
+	struct npurt_task *task = slot->task;
 
 	slot->task = NULL;
-	npurt_future_finish(task, record_of(queue, queue->retired), lost, queue->stop_reason);
-	npurt_future_put(task);
+	if (task)
+		task->ops->finish(queue, task, lost, queue->stop_reason);
 	/* From here on a producer may have the slot. */
 	__atomic_store_n(&queue->retired, queue->retired + 1, __ATOMIC_RELEASE);
 }
@@ -162,7 +149,7 @@ static bool spin(const struct npurt_queue *queue, uint64_t tasks, int64_t until_
 		for (i = 0; i < SPINS_A_LOOK; i++) {
 			if (reached(queue, tasks))
 				return true;
-			relax();
+			npurt_relax();
 		}
 	} while (npurt_now() < until_ns);
 	return false;
@@ -197,63 +184,21 @@ int npurt_queue_wait(struct npurt_queue *queue, uint64_t tasks, int64_t deadline
 
 /* --------------------------------------------------------------- submission */
 
-static void fill_arguments(const struct npurt_queue *queue, const struct npurt_future *task,
-			   uint64_t index)
+/* From the reservation to the last header no lock, no allocation, no wait. */
+static void publish(struct npurt_queue *queue, struct npurt_task *task, uint64_t index)
 {
-	uint64_t slot = index & (npurt_ring_size(&queue->ring) - 1);
-	__le64 *arguments = queue->arguments + slot * NPU_ARG_COUNT;
-	const struct npurt_model *model = task->model;
-	uint32_t i;
+	uint64_t i;
 
-	arguments[NPU_ARG_WEIGHTS] = htole64(model->rodata ? model->rodata->va : 0);
-	arguments[NPU_ARG_SCRATCH] = htole64(model->bss ? model->bss->va : 0);
-	for (i = 0; i < task->use_count; i++)
-		arguments[NPU_ARG_FIRST_IO + i] =
-			htole64(task->uses[i].buffer->va + task->uses[i].offset);
-	if (!task->profile)
-		return;
-	for (i = NPU_ARG_FIRST_IO + task->use_count; i < NPU_ARG_PROFILE; i++)
-		arguments[i] = 0;
-	arguments[NPU_ARG_PROFILE] = htole64(task->profile->va);
-}
-
-static uint64_t device_address(const struct npurt_queue *queue, const void *pointer)
-{
-	const unsigned char *base = queue->memory->memory.host;
-
-	return queue->memory->va + (uint64_t)((const unsigned char *)pointer - base);
-}
-
-/* From the reservation to the header no lock, no allocation, no wait. */
-static void publish(struct npurt_queue *queue, struct npurt_future *task, uint64_t index,
-		    uint64_t budget)
-{
-	struct npurt_slot *slot = slot_of(queue, index);
-	struct npu_record *record = record_of(queue, index);
-	uint64_t arguments = device_address(queue, queue->arguments) +
-			     (index & (npurt_ring_size(&queue->ring) - 1)) * NPU_ARG_COUNT *
-				     sizeof(queue->arguments[0]);
-	struct npu_packet_exec packet = {
-		.header = htole32(NPU_PACKET_HEADER(NPU_PACKET_EXEC,
-						    task->profile ? NPU_EXEC_PROFILE : 0, 0)),
-		.task_id = htole32((uint32_t)(index + 1)),
-		.program = htole64(task->model->text->va),
-		.arguments = htole64(arguments),
-		.record = htole64(device_address(queue, record)),
-		.budget = htole32((uint32_t)((budget + 1023) / 1024)),
-		.argument_count = (uint8_t)(task->profile ? NPU_ARG_COUNT :
-							    NPU_ARG_FIRST_IO + task->use_count),
-		.signal_sem = htole16(NPURT_PROGRESS_SEMAPHORE),
-		.wait_sem = { htole16(NPU_SEM_NONE), htole16(NPU_SEM_NONE) },
-	};
-
-	__atomic_store_n(&record->status, 0, __ATOMIC_RELAXED);
-	fill_arguments(queue, task, index);
+	for (i = 1; i < task->packets; i++)
+		slot_of(queue, index + i)->task = NULL;
+	slot_of(queue, index)->task = task;
 	task->index = index;
-	slot->task = task;
 	task->submit_ns = npurt_now();
-	npurt_ring_publish(&queue->ring, index, &packet);
-	__atomic_store_n(&slot->ready, index + 1, __ATOMIC_RELEASE);
+	task->ops->publish(queue, task, index);
+	/* The task may be over by now, and gone. */
+	for (; i > 0; i--)
+		__atomic_store_n(&slot_of(queue, index + i - 1)->ready, index + i,
+				 __ATOMIC_RELEASE);
 	if (npurt_ring_needs_doorbell(&queue->ring))
 		queue->context->backend->backend->ops->doorbell(queue->backend, index + 1);
 }
@@ -264,66 +209,19 @@ static int fail_stopped(const struct npurt_queue *queue)
 			  queue->stop_reason);
 }
 
-static int reserve(struct npurt_queue *queue, uint64_t *index)
+static int reserve(struct npurt_queue *queue, uint64_t packets, uint64_t *index)
 {
-	if (!npurt_ring_reserve(&queue->ring, 1, index))
+	if (!npurt_ring_reserve(&queue->ring, packets, index))
 		return 0;
 	try_retire(queue);
-	return npurt_ring_reserve(&queue->ring, 1, index);
+	return npurt_ring_reserve(&queue->ring, packets, index);
 }
 
 /* ---------------------------------------------------- admission to a full queue */
 
-static void enqueue(struct npurt_queue *queue, struct npurt_submitter *me)
-{
-	me->next = NULL;
-	if (queue->last)
-		queue->last->next = me;
-	else
-		queue->first = me;
-	queue->last = me;
-	__atomic_fetch_add(&queue->waiting, 1, __ATOMIC_RELEASE);
-}
-
-/* Leaves the list, from wherever it is, and tells a new first one. Under admission_lock. */
-static void dequeue(struct npurt_queue *queue, struct npurt_submitter *me)
-{
-	struct npurt_submitter **link = &queue->first, *before = NULL;
-
-	while (*link != me) {
-		before = *link;
-		link = &before->next;
-	}
-	*link = me->next;
-	if (queue->last == me)
-		queue->last = before;
-	__atomic_fetch_sub(&queue->waiting, 1, __ATOMIC_RELEASE);
-	if (!before && queue->first)
-		pthread_cond_signal(&queue->first->first);
-}
-
-/* Until everybody who came earlier has been served. Under admission_lock. */
-static int wait_for_turn(struct npurt_queue *queue, struct npurt_submitter *me, int64_t deadline_ns)
-{
-	struct timespec deadline = {
-		.tv_sec = (time_t)(deadline_ns / NPURT_NS_PER_SECOND),
-		.tv_nsec = (long)(deadline_ns % NPURT_NS_PER_SECOND),
-	};
-
-	while (queue->first != me) {
-		if (deadline_ns == INT64_MAX) {
-			pthread_cond_wait(&me->first, &queue->admission_lock);
-			continue;
-		}
-		if (npurt_now() >= deadline_ns)
-			return -ETIMEDOUT;
-		pthread_cond_timedwait(&me->first, &queue->admission_lock, &deadline);
-	}
-	return 0;
-}
-
 /* The first one's wait for room. */
-static int wait_for_room(struct npurt_queue *queue, uint64_t *index, int64_t deadline_ns)
+static int wait_for_room(struct npurt_queue *queue, uint64_t packets, uint64_t *index,
+			 int64_t deadline_ns)
 {
 	for (;;) {
 		uint64_t retired;
@@ -332,7 +230,7 @@ static int wait_for_room(struct npurt_queue *queue, uint64_t *index, int64_t dea
 		npurt_queue_retire(queue);
 		if (stopped(queue))
 			return fail_stopped(queue);
-		if (!npurt_ring_reserve(&queue->ring, 1, index))
+		if (!npurt_ring_reserve(&queue->ring, packets, index))
 			return 0;
 		if (npurt_now() >= deadline_ns)
 			return -ETIMEDOUT;
@@ -348,31 +246,18 @@ static int wait_for_room(struct npurt_queue *queue, uint64_t *index, int64_t dea
 	}
 }
 
-static int submit_full(struct npurt_queue *queue, struct npurt_future *task, int64_t deadline_ns,
-		       uint64_t budget)
+static int submit_full(struct npurt_queue *queue, struct npurt_task *task, int64_t deadline_ns)
 {
-	struct npurt_submitter me;
-	pthread_condattr_t attributes;
+	struct npurt_line_place place;
 	uint64_t index = 0;
 	int ret;
 
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&me.first, &attributes);
-	pthread_condattr_destroy(&attributes);
-
-	pthread_mutex_lock(&queue->admission_lock);
-	enqueue(queue, &me);
-	ret = wait_for_turn(queue, &me, deadline_ns);
-	pthread_mutex_unlock(&queue->admission_lock);
+	ret = npurt_line_enter(&queue->line, &place, deadline_ns);
 	if (!ret)
-		ret = wait_for_room(queue, &index, deadline_ns);
+		ret = wait_for_room(queue, task->packets, &index, deadline_ns);
 	if (!ret)
-		publish(queue, task, index, budget);
-	pthread_mutex_lock(&queue->admission_lock);
-	dequeue(queue, &me);
-	pthread_mutex_unlock(&queue->admission_lock);
-	pthread_cond_destroy(&me.first);
+		publish(queue, task, index);
+	npurt_line_leave(&queue->line, &place);
 	if (ret == -ETIMEDOUT)
 		return npurt_fail(
 			-ETIMEDOUT,
@@ -382,35 +267,34 @@ static int submit_full(struct npurt_queue *queue, struct npurt_future *task, int
 	return ret;
 }
 
-int npurt_queue_submit(struct npurt_queue *queue, struct npurt_future *task,
-		       const struct npurt_run_options *options)
+int64_t npurt_policy_deadline(uint32_t policy, int64_t timeout_ns)
 {
-	int64_t deadline = INT64_MAX;
+	if (policy == NPURT_POLICY_TRY)
+		return NPURT_DEADLINE_TRY;
+	return policy == NPURT_POLICY_BLOCK ? INT64_MAX : npurt_deadline(timeout_ns);
+}
+
+int npurt_queue_submit(struct npurt_queue *queue, struct npurt_task *task, int64_t deadline_ns)
+{
 	uint64_t index = 0;
-	int ret;
 
 	if (stopped(queue))
 		return fail_stopped(queue);
-	npurt_count_up(&task->references);
 	/* First come, first served: while somebody waits, nobody passes by. */
-	if (!__atomic_load_n(&queue->waiting, __ATOMIC_ACQUIRE) && !reserve(queue, &index)) {
-		publish(queue, task, index, options->budget_cycles);
+	if (npurt_line_is_empty(&queue->line) && !reserve(queue, task->packets, &index)) {
+		publish(queue, task, index);
 		return 0;
 	}
-	if (options->policy == NPURT_POLICY_TRY) {
-		npurt_count_down(&task->references);
+	if (deadline_ns == NPURT_DEADLINE_TRY)
 		return npurt_fail(-EAGAIN,
 				  "npurt: the queue is full, %" PRIu64
 				  " tasks are in flight: wait for "
 				  "one, or submit with NPURT_POLICY_BLOCK",
 				  queue->ring.depth);
-	}
-	if (options->policy == NPURT_POLICY_TIMEOUT)
-		deadline = npurt_deadline(options->timeout_ns);
-	ret = submit_full(queue, task, deadline, options->budget_cycles);
-	if (ret)
-		npurt_count_down(&task->references);
-	return ret;
+	if (npurt_in_callback())
+		return npurt_fail(-EDEADLK, "npurt: the queue is full, and a callback must not "
+					    "wait: submit with NPURT_POLICY_TRY there");
+	return submit_full(queue, task, deadline_ns);
 }
 
 /* ------------------------------------------------------------ making, ending */
@@ -457,7 +341,7 @@ int npurt_queue_init(struct npurt_queue *queue, struct npurt_context *context, u
 
 	queue->context = context;
 	pthread_mutex_init(&queue->retire_lock, NULL);
-	pthread_mutex_init(&queue->admission_lock, NULL);
+	npurt_line_init(&queue->line);
 	queue->ring.log2 = log2;
 	queue->ring.depth = depth;
 	queue->ring.retired = &queue->retired;
@@ -479,5 +363,5 @@ void npurt_queue_fini(struct npurt_queue *queue)
 	npurt_buffer_put(queue->memory);
 	free(queue->slots);
 	pthread_mutex_destroy(&queue->retire_lock);
-	pthread_mutex_destroy(&queue->admission_lock);
+	npurt_line_fini(&queue->line);
 }

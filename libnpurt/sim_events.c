@@ -7,14 +7,11 @@
  */
 #include <endian.h>
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "futex.h"
 #include "sim.h"
 
 #define SECOND_NS 1000000000ll
@@ -30,23 +27,6 @@ int64_t sim_now(void)
 	return now.tv_sec * SECOND_NS + now.tv_nsec;
 }
 
-static void futex_wake(uint32_t *word)
-{
-	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-}
-
-/* Until @word is not @expected, or something woke it, or @deadline_ns. */
-static void futex_wait(uint32_t *word, uint32_t expected, int64_t deadline_ns)
-{
-	struct timespec deadline = {
-		.tv_sec = (time_t)(deadline_ns / SECOND_NS),
-		.tv_nsec = (long)(deadline_ns % SECOND_NS),
-	};
-
-	syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, expected,
-		deadline_ns == INT64_MAX ? NULL : &deadline, NULL, FUTEX_BITSET_MATCH_ANY);
-}
-
 /* ----------------------------------------------------------------- sleepers */
 
 static uint64_t value_of(const struct sim_context *context, uint32_t semaphore)
@@ -58,7 +38,7 @@ static uint64_t value_of(const struct sim_context *context, uint32_t semaphore)
 static void wake(struct sim_waiter *waiter)
 {
 	__atomic_store_n(&waiter->woken, 1, __ATOMIC_RELEASE);
-	futex_wake(&waiter->woken);
+	npurt_futex_wake(&waiter->woken, INT_MAX);
 }
 
 static void wake_all(const struct sim_context *context)
@@ -75,8 +55,7 @@ static void store_threshold(struct sim_context *context, uint32_t semaphore)
 	const struct npu_watch_waiter *lowest =
 		npu_watch_lowest(&context->watches[semaphore].waiters);
 
-	__atomic_store_n(&context->thresholds[semaphore], htole64(lowest->value),
-			 __ATOMIC_RELEASE);
+	__atomic_store_n(&context->thresholds[semaphore], htole64(lowest->value), __ATOMIC_RELEASE);
 }
 
 /* Whoever has stored a newer threshold since arms the watch as well, so nothing is lost. */
@@ -164,7 +143,8 @@ static int sleep_until(struct sim_context *context, const struct npurt_wait *wai
 		if (sim_now() >= wait->deadline_ns)
 			return -ETIMEDOUT;
 		/* Once a second it looks by itself, should an interrupt be lost. */
-		futex_wait(&waiter->woken, 0, until < wait->deadline_ns ? until : wait->deadline_ns);
+		npurt_futex_wait(&waiter->woken, 0,
+				 until < wait->deadline_ns ? until : wait->deadline_ns);
 	}
 }
 
@@ -324,7 +304,7 @@ void sim_irq(void *host, uint32_t vectors)
 		pthread_mutex_unlock(&sim->event_lock);
 	}
 	__atomic_fetch_or(&sim->interrupts, vectors, __ATOMIC_RELEASE);
-	futex_wake(&sim->interrupts);
+	npurt_futex_wake(&sim->interrupts, INT_MAX);
 }
 
 /* A watch that is to be armed again, its threshold stored; false when there is none. */
@@ -399,7 +379,7 @@ static void *interrupt_thread(void *argument)
 		uint32_t vectors = __atomic_exchange_n(&sim->interrupts, 0, __ATOMIC_ACQ_REL);
 
 		if (!vectors)
-			futex_wait(&sim->interrupts, 0, INT64_MAX);
+			npurt_futex_wait(&sim->interrupts, 0, INT64_MAX);
 		else if (vectors & ~STOP_BIT)
 			handle(sim, vectors & ~STOP_BIT);
 	}
@@ -452,7 +432,7 @@ void sim_events_fini(struct sim *sim)
 		return;
 	__atomic_store_n(&sim->stop, 1, __ATOMIC_RELEASE);
 	__atomic_fetch_or(&sim->interrupts, STOP_BIT, __ATOMIC_RELEASE);
-	futex_wake(&sim->interrupts);
+	npurt_futex_wake(&sim->interrupts, INT_MAX);
 	pthread_join(sim->interrupt_thread, NULL);
 	sim->interrupt_thread_runs = false;
 }

@@ -49,6 +49,7 @@ struct npurt_context;
 struct npurt_buffer;
 struct npurt_model;
 struct npurt_future;
+struct npurt_graph;
 
 /* A time-out that never comes. Time-outs are nanoseconds from the call on; 0 does not wait. */
 #define NPURT_FOREVER (-1)
@@ -604,8 +605,8 @@ NPURT_API int npurt_run(struct npurt_model *model, const struct npurt_binding *b
  * Spins on the task's semaphore in memory for a little while, then sleeps. May be called any
  * number of times; the answer of a complete task stays the same.
  *
- * Return: 0 when the task is done; -ETIMEDOUT (not complete yet, and nothing else), or why it
- * failed: -EFAULT (it touched memory or executed an instruction that it must not), -ETIME (its
+ * Return: 0 when the task is done; -ETIMEDOUT (not complete yet, and nothing else), -EDEADLK (it
+ * would wait, in a callback), or why it failed: -EFAULT (it touched memory or executed an instruction that it must not), -ETIME (its
  * budget ran out), -EBADMSG (the device refused it), -ECANCELED (killed), -EIO (the queue stopped
  * before it), -ENODEV (the device is dead), -EOWNERDEAD. npurt_future_error() has the sentence.
  * Any thread.  Guide: Waiting.
@@ -686,6 +687,185 @@ NPURT_API int npurt_future_get_layer_times(struct npurt_future *future,
  * Any thread.
  */
 NPURT_API void npurt_future_release(struct npurt_future *future);
+
+/* --------------------------------------------------------------------- graphs */
+
+/* How a graph is made. Zero in a field means the default. */
+struct npurt_graph_options {
+	size_t size;
+	uint32_t flags;		/* none yet: 0 */
+	uint32_t replays;	/* in flight at most, 1..64; default 1; 1 with host tasks */
+};
+
+/**
+ * npurt_graph_create() - an empty graph of tasks
+ * @context: where its device tasks run
+ * @options: NULL for the defaults
+ * @graph: the new graph; the caller releases it with npurt_graph_destroy()
+ *
+ * Nodes and edges are added, the graph is built, and then submitted any number of times.
+ *
+ * Return: 0; -EINVAL, -ENOMEM, -EOWNERDEAD.
+ * Any thread.  Guide: Graphs.
+ */
+NPURT_API int npurt_graph_create(struct npurt_context *context,
+				 const struct npurt_graph_options *options,
+				 struct npurt_graph **graph);
+
+/**
+ * npurt_graph_destroy() - let go of a graph
+ * @graph: may be NULL
+ *
+ * Replays in flight keep what they need of it. One with host tasks also keeps its context.
+ * Any thread.
+ */
+NPURT_API void npurt_graph_destroy(struct npurt_graph *graph);
+
+/**
+ * npurt_graph_add_run() - a node that runs a model
+ * @graph: not built yet
+ * @model: of the graph's context
+ * @bindings: as npurt_run_submit()
+ * @count: inputs + outputs
+ * @budget_cycles: device cycles until the node is ended; 0: NPURT_BUDGET_DEFAULT
+ * @node: the node's number, counted from 0; may be NULL
+ *
+ * Return: 0; -EINVAL (bindings do not fit), -EBUSY (built already), -E2BIG (2^20 nodes), -ENOMEM,
+ * -EOWNERDEAD.
+ * One thread at a time for one graph, like the other functions that add to it or build it.
+ * Guide: Graphs.
+ */
+NPURT_API int npurt_graph_add_run(struct npurt_graph *graph, struct npurt_model *model,
+				  const struct npurt_binding *bindings, size_t count,
+				  uint64_t budget_cycles, uint32_t *node);
+
+/**
+ * npurt_graph_add_copy() - a node that copies memory on the device
+ * @graph: not built yet
+ * @to: where to; any alignment; must not overlap @from
+ * @from: where from
+ * @bytes: 1 to 2^31
+ * @node: as npurt_graph_add_run()
+ *
+ * Return: as npurt_graph_add_run().
+ * One thread at a time for one graph.
+ */
+NPURT_API int npurt_graph_add_copy(struct npurt_graph *graph, const struct npurt_binding *to,
+				   const struct npurt_binding *from, uint64_t bytes,
+				   uint32_t *node);
+
+/* What a host node does: 0, or a negative errno, which cancels the nodes behind it. */
+typedef int (*npurt_host_task)(void *data);
+
+/**
+ * npurt_graph_add_host() - a node that calls a function
+ * @graph: not built yet
+ * @task: called on one of the device's worker threads, with all signals blocked. There it must
+ *	not wait: calls that would return -EDEADLK
+ * @data: for @task
+ * @node: as npurt_graph_add_run()
+ *
+ * Return: as npurt_graph_add_run().
+ * One thread at a time for one graph.
+ */
+NPURT_API int npurt_graph_add_host(struct npurt_graph *graph, npurt_host_task task, void *data,
+				   uint32_t *node);
+
+/**
+ * npurt_graph_add_edge() - a node starts when another one has ended
+ * @graph: not built yet
+ * @before: ends first
+ * @after: starts then, and is cancelled when @before fails
+ *
+ * Return: 0; -EINVAL (no such node), -EBUSY (built already), -ENOMEM, -EOWNERDEAD.
+ * One thread at a time for one graph.
+ */
+NPURT_API int npurt_graph_add_edge(struct npurt_graph *graph, uint32_t before, uint32_t after);
+
+/**
+ * npurt_graph_build() - make a graph ready to be submitted
+ * @graph: with at least one node
+ *
+ * Device nodes that edges join are put into one list for the device, which works through it without
+ * the host.
+ *
+ * Return: 0; -EINVAL (a cycle; no nodes), -EBUSY (built already), -E2BIG (the context's queue is too
+ * short), -ENOMEM, -EAGAIN (no thread for host tasks), -EOWNERDEAD. After a failure the graph is as
+ * before.
+ * One thread at a time for one graph.
+ */
+NPURT_API int npurt_graph_build(struct npurt_graph *graph);
+
+/**
+ * npurt_graph_set_binding() - have a node work on other memory from the next submission on
+ * @graph: built
+ * @node: a run or a copy
+ * @index: of a run as in its bindings; of a copy 0 for where from, 1 for where to
+ * @binding: the memory
+ *
+ * Replays in flight go on with the memory they started with.
+ *
+ * Return: 0; -EINVAL, -EOWNERDEAD.
+ * One thread at a time for one graph; others may submit it.
+ */
+NPURT_API int npurt_graph_set_binding(struct npurt_graph *graph, uint32_t node, uint32_t index,
+				      const struct npurt_binding *binding);
+
+/* How a graph is submitted. Zero in a field means the default. */
+struct npurt_replay_options {
+	size_t size;
+	uint32_t policy;	/* enum npurt_policy, of a queue that is full or a graph in flight */
+	uint32_t flags;		/* none yet: 0 */
+	int64_t timeout_ns;	/* of NPURT_POLICY_TIMEOUT */
+	int64_t deadline_ns;	/* from now on; what has not started then is cancelled; 0: none */
+};
+
+/**
+ * npurt_graph_submit() - one replay of a graph
+ * @graph: built
+ * @options: NULL for the defaults
+ * @future: complete when every node has ended or been cancelled; the caller releases it with
+ *	npurt_future_release(). NULL: nobody wants to know
+ *
+ * Of a graph without host tasks the device runs as many replays as npurt_graph_options says, one
+ * after another. A graph with host tasks has one replay in flight at a time.
+ *
+ * The replay fails when a node does: with the errno of the first node, by number, that failed by
+ * itself. Nodes behind one that failed are cancelled. One that the device had been given already
+ * may have run all the same, on what was there; its result is -ECANCELED, and what it wrote is of
+ * no use.
+ *
+ * Return: 0; -EINVAL (not built), -EAGAIN or -ETIMEDOUT (by policy), -EDEADLK (it would wait, in a
+ * callback), -EIO (the queue has stopped), -ENOMEM, -EOWNERDEAD.
+ * Any thread.  Guide: Graphs.
+ */
+NPURT_API int npurt_graph_submit(struct npurt_graph *graph,
+				 const struct npurt_replay_options *options,
+				 struct npurt_future **future);
+
+/**
+ * npurt_future_node_result() - how a node of a graph ended
+ * @future: of a graph, complete
+ * @node: its number
+ *
+ * Return: 0 when it is done; as npurt_future_wait() when it failed; -ECANCELED (one before it failed,
+ * or npurt_future_cancel()), -ETIME (also: the deadline passed before it started), what its host task
+ * returned; -EBUSY (not complete), -EINVAL, -EOWNERDEAD.
+ * Any thread.
+ */
+NPURT_API int npurt_future_node_result(struct npurt_future *future, uint32_t node);
+
+/**
+ * npurt_future_cancel() - do not start what has not started
+ * @future: of a graph; a single run is with the device already, and goes on
+ *
+ * Does not wait. Nodes that the device or a worker has been given run to their end; the others end
+ * with -ECANCELED, and so does the replay, unless a node failed by itself.
+ *
+ * Return: 0, also when it is complete already; -EINVAL, -EOWNERDEAD.
+ * Any thread.
+ */
+NPURT_API int npurt_future_cancel(struct npurt_future *future);
 
 #ifdef __cplusplus
 }

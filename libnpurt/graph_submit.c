@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+/* Submitting a graph: a replay that is idle, then the queue or the workers. */
+#include <errno.h>
+#include <string.h>
+
+#include "graph.h"
+
+static int read_options(const struct npurt_replay_options *from,
+			struct npurt_replay_options *options)
+{
+	*options = (struct npurt_replay_options){ .size = sizeof(*options) };
+	if (from && from->size < sizeof(from->size))
+		return npurt_fail(-EINVAL,
+				  "npurt: replay options of size %zu: set their member `size` to "
+				  "their sizeof",
+				  from->size);
+	if (from)
+		memcpy(options, from,
+		       from->size < sizeof(*options) ? from->size : sizeof(*options));
+	if (options->policy > NPURT_POLICY_TIMEOUT || options->flags || options->deadline_ns < 0)
+		return npurt_fail(
+			-EINVAL,
+			"npurt: replay policy %u, flags 0x%x or deadline %lld: this library "
+			"knows policies 0 to %d and no flags, and a deadline is not negative",
+			options->policy, options->flags, (long long)options->deadline_ns,
+			NPURT_POLICY_TIMEOUT);
+	return 0;
+}
+
+/* ------------------------------------------------------------- an idle replay */
+
+/* Marks it as taken. Under the graph's lock. */
+static struct npurt_replay *find_idle(struct npurt_graph *graph, struct npurt_future *future)
+{
+	uint32_t i;
+
+	for (i = 0; i < graph->replays; i++) {
+		if (graph->replay[i].future)
+			continue;
+		graph->replay[i].future = future;
+		return &graph->replay[i];
+	}
+	return NULL;
+}
+
+static struct npurt_replay *take_idle(struct npurt_graph *graph, struct npurt_future *future)
+{
+	struct npurt_replay *replay;
+
+	pthread_mutex_lock(&graph->lock);
+	replay = find_idle(graph, future);
+	pthread_mutex_unlock(&graph->lock);
+	if (replay || !graph->device_only)
+		return replay;
+	/* One may be over, and nobody has looked. */
+	npurt_queue_retire(&graph->context->queue);
+	pthread_mutex_lock(&graph->lock);
+	replay = find_idle(graph, future);
+	pthread_mutex_unlock(&graph->lock);
+	return replay;
+}
+
+/* Workers end the replay of a graph with host nodes. */
+static int wait_for_workers(struct npurt_graph *graph, struct npurt_future *future,
+			    int64_t deadline_ns, struct npurt_replay **result)
+{
+	struct timespec deadline = {
+		.tv_sec = (time_t)(deadline_ns / NPURT_NS_PER_SECOND),
+		.tv_nsec = (long)(deadline_ns % NPURT_NS_PER_SECOND),
+	};
+	int ret = 0;
+
+	pthread_mutex_lock(&graph->lock);
+	while (!(*result = find_idle(graph, future)) && !ret) {
+		if (deadline_ns == INT64_MAX)
+			pthread_cond_wait(&graph->idle, &graph->lock);
+		else if (npurt_now() >= deadline_ns)
+			ret = -ETIMEDOUT;
+		else
+			pthread_cond_timedwait(&graph->idle, &graph->lock, &deadline);
+	}
+	pthread_mutex_unlock(&graph->lock);
+	return ret;
+}
+
+/* Whoever looks ends the replays of one without. */
+static int wait_for_queue(struct npurt_graph *graph, struct npurt_future *future,
+			  int64_t deadline_ns, struct npurt_replay **result)
+{
+	struct npurt_queue *queue = &graph->context->queue;
+
+	while (!(*result = take_idle(graph, future))) {
+		uint64_t retired = __atomic_load_n(&queue->retired, __ATOMIC_ACQUIRE);
+		int ret = npurt_queue_wait(queue, retired + 1, deadline_ns);
+
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int take_replay(struct npurt_graph *graph, struct npurt_future *future, int64_t deadline_ns,
+		       struct npurt_replay **result)
+{
+	struct npurt_line_place place;
+	int ret;
+
+	if (npurt_line_is_empty(&graph->line)) {
+		*result = take_idle(graph, future);
+		if (*result)
+			return 0;
+	}
+	if (deadline_ns == NPURT_DEADLINE_TRY)
+		return npurt_fail(
+			-EAGAIN,
+			"npurt: %u replays of the graph are in flight, as many as it can have: "
+			"wait for one, or submit with NPURT_POLICY_BLOCK",
+			graph->replays);
+	if (npurt_in_callback())
+		return npurt_fail(-EDEADLK,
+				  "npurt: the graph is in flight, and a callback must not "
+				  "wait: submit with NPURT_POLICY_TRY there");
+	ret = npurt_line_enter(&graph->line, &place, deadline_ns);
+	if (!ret)
+		ret = graph->device_only ? wait_for_queue(graph, future, deadline_ns, result) :
+					   wait_for_workers(graph, future, deadline_ns, result);
+	npurt_line_leave(&graph->line, &place);
+	if (ret)
+		return npurt_fail(ret, "npurt: no replay of the graph ended within the time-out");
+	return 0;
+}
+
+static void give_back(struct npurt_replay *replay)
+{
+	struct npurt_graph *graph = replay->graph;
+
+	pthread_mutex_lock(&graph->lock);
+	replay->future = NULL;
+	pthread_cond_signal(&graph->idle);
+	pthread_mutex_unlock(&graph->lock);
+	npurt_graph_put(graph);
+}
+
+/* ------------------------------------------------------------------- submitting */
+
+static int start(struct npurt_replay *replay, int64_t deadline_ns)
+{
+	struct npurt_graph *graph = replay->graph;
+
+	if (graph->device_only) {
+		replay->future->on_queue = true;
+		npurt_replay_start(replay);
+		return npurt_queue_submit(&graph->context->queue, &replay->unit[0].task,
+					  deadline_ns);
+	}
+	/* Host nodes run to their end: their context stays for so long. */
+	npurt_count_up(&graph->context->handles);
+	replay->future->submit_ns = npurt_now();
+	npurt_replay_start(replay);
+	return 0;
+}
+
+static int submit(struct npurt_graph *graph, const struct npurt_replay_options *options,
+		  struct npurt_future *future)
+{
+	int64_t deadline = npurt_policy_deadline(options->policy, options->timeout_ns);
+	struct npurt_replay *replay = NULL;
+	int ret;
+
+	ret = take_replay(graph, future, deadline, &replay);
+	if (ret)
+		return ret;
+	npurt_count_up(&graph->references);
+	pthread_mutex_lock(&graph->lock);
+	npurt_replay_write(replay);
+	pthread_mutex_unlock(&graph->lock);
+	replay->deadline_ns =
+		options->deadline_ns ? npurt_deadline(options->deadline_ns) : INT64_MAX;
+	npurt_count_up(&future->references);
+	ret = start(replay, deadline);
+	if (ret) {
+		npurt_future_put(future);
+		give_back(replay);
+	}
+	return ret;
+}
+
+int npurt_graph_submit(struct npurt_graph *graph, const struct npurt_replay_options *from,
+		       struct npurt_future **result)
+{
+	struct npurt_replay_options options;
+	struct npurt_context *context;
+	struct npurt_future *future;
+	int ret;
+
+	ret = npurt_graph_check_built(graph, "npurt_graph_submit");
+	if (!ret)
+		ret = read_options(from, &options);
+	if (ret)
+		return ret;
+	context = graph->context;
+	future = npurt_future_new(context, 0);
+	if (!future)
+		return -ENOMEM;
+	future->nodes = graph->nodes;
+	ret = submit(graph, &options, future);
+	if (ret || !result) {
+		npurt_future_put(future);
+		return ret;
+	}
+	npurt_count_up(&context->handles);
+	*result = future;
+	return 0;
+}

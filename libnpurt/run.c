@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: MIT
+/* Runs: what is checked, what is held, the packet, and what its record says. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npu_pgtable.h"
+#include "objects.h"
+
+#define OFFSET_ALIGN 64
+
+/* ---------------------------------------------------------------- what is asked */
+
+int npurt_run_options_read(const struct npurt_run_options *from, struct npurt_run_options *options)
+{
+	*options = (struct npurt_run_options){ .size = sizeof(*options) };
+	if (from && from->size < sizeof(from->size))
+		return npurt_fail(-EINVAL,
+				  "npurt: run options of size %zu: set their member `size` to "
+				  "their sizeof",
+				  from->size);
+	if (from)
+		memcpy(options, from,
+		       from->size < sizeof(*options) ? from->size : sizeof(*options));
+	if (options->policy > NPURT_POLICY_TIMEOUT || options->flags & ~NPURT_RUN_PROFILE)
+		return npurt_fail(
+			-EINVAL,
+			"npurt: run policy %u or flags 0x%x: this library knows policies 0 to "
+			"%d and flags 0x%x",
+			options->policy, options->flags, NPURT_POLICY_TIMEOUT, NPURT_RUN_PROFILE);
+	if (options->budget_cycles > NPURT_BUDGET_MAX)
+		return npurt_fail(-EINVAL,
+				  "npurt: a budget of %" PRIu64 " cycles: at most %" PRIu64
+				  " can be told to the device",
+				  options->budget_cycles, (uint64_t)NPURT_BUDGET_MAX);
+	if (!options->budget_cycles)
+		options->budget_cycles = NPURT_BUDGET_DEFAULT;
+	return 0;
+}
+
+int npurt_run_check_one(const struct npurt_model *model, uint32_t index,
+			const struct npurt_binding *binding)
+{
+	const struct npurt_image_tensor *tensor = &model->image.tensors[index];
+	const char *side = index < model->image.inputs ? "input" : "output";
+	const struct npurt_buffer *buffer = binding->buffer;
+
+	if (!buffer)
+		return npurt_fail(-EINVAL, "model '%s': no buffer for %s '%s' (NULL)",
+				  model->image.name, side, tensor->name);
+	if (buffer->context != model->context)
+		return npurt_fail(-EINVAL,
+				  "model '%s': the buffer for %s '%s' belongs to another context: "
+				  "allocate it in the model's",
+				  model->image.name, side, tensor->name);
+	if (binding->offset % OFFSET_ALIGN || binding->offset > buffer->bytes ||
+	    tensor->device_bytes > buffer->bytes - binding->offset)
+		return npurt_fail(-EINVAL,
+				  "model '%s': %s '%s' has %" PRIu64
+				  " bytes, they do not fit at offset "
+				  "%" PRIu64 " of a buffer of %" PRIu64 " (the offset must be a "
+				  "multiple of %d)",
+				  model->image.name, side, tensor->name, tensor->device_bytes,
+				  binding->offset, buffer->bytes, OFFSET_ALIGN);
+	if (index >= model->image.inputs && buffer->flags & NPURT_BUFFER_READ_ONLY)
+		return npurt_fail(
+			-EINVAL,
+			"model '%s': output '%s' cannot go into a buffer that the device may "
+			"only read",
+			model->image.name, tensor->name);
+	return 0;
+}
+
+int npurt_run_check(const struct npurt_model *model, const struct npurt_binding *bindings,
+		    size_t count, const char *call)
+{
+	uint32_t i, expected;
+	int ret = 0;
+
+	if (!model)
+		return npurt_fail(-EINVAL, "npurt: %s() without a model (NULL)", call);
+	ret = npurt_check_ours(model->context->device);
+	if (ret)
+		return ret;
+	expected = model->image.inputs + model->image.outputs;
+	if (count != expected || !bindings)
+		return npurt_fail(
+			-EINVAL,
+			"model '%s': %zu bindings, it wants %u: its %u inputs in order, then "
+			"its %u outputs",
+			model->image.name, bindings ? count : 0, expected, model->image.inputs,
+			model->image.outputs);
+	for (i = 0; i < expected && !ret; i++)
+		ret = npurt_run_check_one(model, i, &bindings[i]);
+	return ret;
+}
+
+/* ---------------------------------------------------------------- what is held */
+
+void npurt_run_hold(struct npurt_run *run, struct npurt_model *model,
+		    const struct npurt_binding *bindings, size_t count)
+{
+	size_t i;
+
+	run->model = model;
+	npurt_count_up(&model->references);
+	for (i = 0; i < count; i++) {
+		run->uses[i] = bindings[i];
+		npurt_count_up(&bindings[i].buffer->references);
+	}
+	run->use_count = (uint32_t)count;
+}
+
+void npurt_run_let_go(struct npurt_run *run)
+{
+	uint32_t i;
+
+	for (i = 0; i < run->use_count; i++)
+		npurt_buffer_put(run->uses[i].buffer);
+	run->use_count = 0;
+	npurt_buffer_put(run->profile);
+	run->profile = NULL;
+	if (run->model)
+		npurt_model_put(run->model);
+	run->model = NULL;
+}
+
+static int prepare_profile(struct npurt_future *task)
+{
+	const struct npurt_image *image = &task->run.model->image;
+	uint64_t marks = image->marks ? image->marks : 1;
+	int ret;
+
+	task->layers = image->layer_count;
+	task->times = calloc((size_t)task->layers + 1, sizeof(*task->times));
+	if (!task->times)
+		return npurt_fail(-ENOMEM, "npurt: no memory for the times of %u layers",
+				  task->layers);
+	ret = npurt_buffer_new(task->context,
+			       marks * image->program.clusters * sizeof(struct npu_profile_mark),
+			       NPU_PROT_READ | NPU_PROT_WRITE, &task->run.profile);
+	return ret;
+}
+
+/* ------------------------------------------------------------- what is told the device */
+
+uint32_t npurt_run_argument_count(const struct npurt_run *run)
+{
+	return run->profile ? NPU_ARG_COUNT : NPU_ARG_FIRST_IO + run->use_count;
+}
+
+void npurt_run_arguments(const struct npurt_run *run, __le64 *arguments)
+{
+	const struct npurt_model *model = run->model;
+	uint32_t i;
+
+	arguments[NPU_ARG_WEIGHTS] = htole64(model->rodata ? model->rodata->va : 0);
+	arguments[NPU_ARG_SCRATCH] = htole64(model->bss ? model->bss->va : 0);
+	for (i = 0; i < run->use_count; i++)
+		arguments[NPU_ARG_FIRST_IO + i] =
+			htole64(run->uses[i].buffer->va + run->uses[i].offset);
+	if (!run->profile)
+		return;
+	for (i = NPU_ARG_FIRST_IO + run->use_count; i < NPU_ARG_PROFILE; i++)
+		arguments[i] = 0;
+	arguments[NPU_ARG_PROFILE] = htole64(run->profile->va);
+}
+
+static struct npurt_future *future_of(struct npurt_task *task)
+{
+	return (struct npurt_future *)((char *)task - offsetof(struct npurt_future, task));
+}
+
+static void publish(struct npurt_queue *queue, struct npurt_task *task, uint64_t index)
+{
+	struct npurt_future *future = future_of(task);
+	const struct npurt_run *run = &future->run;
+	struct npu_record *record = npurt_queue_record(queue, index);
+	__le64 *arguments = npurt_queue_arguments(queue, index);
+	struct npu_packet_exec packet = {
+		.header = htole32(
+			NPU_PACKET_HEADER(NPU_PACKET_EXEC, run->profile ? NPU_EXEC_PROFILE : 0, 0)),
+		.task_id = htole32((uint32_t)(index + 1)),
+		.program = htole64(run->model->text->va),
+		.arguments = htole64(npurt_queue_address(queue, arguments)),
+		.record = htole64(npurt_queue_address(queue, record)),
+		.budget = htole32((uint32_t)((future->budget + 1023) / 1024)),
+		.argument_count = (uint8_t)npurt_run_argument_count(run),
+		.signal_sem = htole16(NPURT_PROGRESS_SEMAPHORE),
+		.wait_sem = { htole16(NPU_SEM_NONE), htole16(NPU_SEM_NONE) },
+	};
+
+	__atomic_store_n(&record->status, 0, __ATOMIC_RELAXED);
+	npurt_run_arguments(run, arguments);
+	future->queue_end = index + 1;
+	future->submit_ns = task->submit_ns;
+	npurt_ring_publish(&queue->ring, index, &packet);
+}
+
+/* ------------------------------------------------------------ what the device says */
+
+void npurt_record_read(struct npu_record *to, const struct npu_record *from)
+{
+	to->task_id = le32toh(from->task_id);
+	to->status = le16toh(__atomic_load_n(&from->status, __ATOMIC_ACQUIRE));
+	to->error = le16toh(from->error);
+	to->start = le64toh(from->start);
+	to->end = le64toh(from->end);
+	to->mac_cycles = le32toh(from->mac_cycles);
+	to->out_cycles = le32toh(from->out_cycles);
+	to->vector_cycles = le32toh(from->vector_cycles);
+	to->dma_cycles = le32toh(from->dma_cycles);
+	to->dram_read = le32toh(from->dram_read);
+	to->dram_write = le32toh(from->dram_write);
+	to->stall_token = le32toh(from->stall_token);
+	to->stall_memory = le32toh(from->stall_memory);
+	to->detail = le64toh(from->detail);
+}
+
+static void take_times(struct npurt_future *task)
+{
+	const struct npurt_image *image = &task->run.model->image;
+	const struct npu_profile_mark *marks =
+		(const struct npu_profile_mark *)(const void *)task->run.profile->memory.host;
+	uint64_t latest = 0;
+	uint32_t i, cluster;
+
+	for (i = 0; i < task->layers; i++) {
+		uint64_t first = (uint64_t)image->layers[i].mark * task->clusters;
+		uint64_t end = 0;
+
+		for (cluster = 0; cluster < task->clusters; cluster++) {
+			uint64_t time = le64toh(marks[first + cluster].time);
+
+			end = time > end ? time : end;
+		}
+		task->times[i].end = end ? end : latest;
+		task->times[i].cycles =
+			task->times[i].end > latest ? task->times[i].end - latest : 0;
+		latest += task->times[i].cycles;
+	}
+}
+
+static void describe(struct npurt_future *future, int lost, const char *reason)
+{
+	char text[NPURT_ERROR_BYTES];
+
+	if (lost)
+		snprintf(text, sizeof(text), "task %u of model '%s' on %s was lost: %s",
+			 (uint32_t)future->queue_end, future->run.model->image.name,
+			 future->context->device->info.name, reason);
+	else
+		npurt_describe_failure(&future->run, &future->record, text, sizeof(text));
+	future->error = strdup(text);
+	npurt_log_line(&future->context->device->log, NPURT_LOG_ERROR, "context %p: %s",
+		       (void *)future->context, text);
+}
+
+static void finish(struct npurt_queue *queue, struct npurt_task *task, int lost, const char *reason)
+{
+	struct npurt_future *future = future_of(task);
+
+	npurt_record_read(&future->record, npurt_queue_record(queue, task->index));
+	future->complete_ns = npurt_now();
+	future->has_record = future->record.status != NPU_STATUS_NONE;
+	/* A task that has a record was not lost with its queue. */
+	if (future->has_record) {
+		lost = 0;
+		future->result = npurt_error_of_status(future->record.status, future->record.error);
+	} else {
+		if (!lost) {
+			lost = -EIO;
+			reason = "the device completed it without a record";
+		}
+		future->result = lost;
+	}
+	if (future->result)
+		describe(future, lost, reason);
+	if (future->times)
+		take_times(future);
+	npurt_log_line(&queue->context->device->log, NPURT_LOG_DEBUG,
+		       "context %p: task %u of model '%s': status %u, %" PRIu64 " cycles",
+		       (void *)future->context, (uint32_t)future->queue_end,
+		       future->run.model->image.name, future->record.status,
+		       (uint64_t)(future->record.end - future->record.start));
+	npurt_run_let_go(&future->run);
+	npurt_future_complete(future);
+	npurt_future_put(future);
+}
+
+/* ----------------------------------------------------------------------- running */
+
+static const struct npurt_task_ops run_ops = { .publish = publish, .finish = finish };
+
+static int make_run(struct npurt_model *model, const struct npurt_binding *bindings, size_t count,
+		    const struct npurt_run_options *options, struct npurt_future **result)
+{
+	struct npurt_future *future = npurt_future_new(model->context, count);
+	int ret;
+
+	if (!future)
+		return -ENOMEM;
+	future->on_queue = true;
+	future->clusters = model->image.program.clusters;
+	future->budget = options->budget_cycles;
+	future->task.ops = &run_ops;
+	future->task.packets = 1;
+	npurt_run_hold(&future->run, model, bindings, count);
+	ret = options->flags & NPURT_RUN_PROFILE ? prepare_profile(future) : 0;
+	if (ret) {
+		npurt_future_put(future);
+		return ret;
+	}
+	*result = future;
+	return 0;
+}
+
+int npurt_run_submit(struct npurt_model *model, const struct npurt_binding *bindings, size_t count,
+		     const struct npurt_run_options *from, struct npurt_future **result)
+{
+	struct npurt_run_options options;
+	struct npurt_future *future = NULL;
+	struct npurt_context *context;
+	int ret;
+
+	ret = npurt_run_check(model, bindings, count, "npurt_run_submit");
+	if (!ret)
+		ret = npurt_run_options_read(from, &options);
+	if (!ret)
+		ret = make_run(model, bindings, count, &options, &future);
+	if (ret)
+		return ret;
+	context = model->context;
+	npurt_count_up(&future->references);
+	ret = npurt_queue_submit(&context->queue, &future->task,
+				 npurt_policy_deadline(options.policy, options.timeout_ns));
+	if (ret)
+		npurt_future_put(future);
+	if (ret || !result) {
+		npurt_future_put(future);
+		return ret;
+	}
+	npurt_count_up(&context->handles);
+	*result = future;
+	return 0;
+}
+
+int npurt_run(struct npurt_model *model, const struct npurt_binding *bindings, size_t count,
+	      const struct npurt_run_options *options)
+{
+	struct npurt_future *future;
+	int ret;
+
+	ret = npurt_run_submit(model, bindings, count, options, &future);
+	if (ret)
+		return ret;
+	ret = npurt_future_wait(future, NPURT_FOREVER);
+	npurt_future_release(future);
+	return ret;
+}
