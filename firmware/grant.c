@@ -25,6 +25,7 @@ static u32 requesting;
 static u32 revoking;		/* 0 was written to GRANT, a task still runs on it */
 static u64 rank[SLOTS_MAX];
 static struct resources_need needs[SLOTS_MAX];
+static struct resources_grant had[QUEUES_MAX];	/* 0 clusters: nothing yet */
 
 void grant_init(void)
 {
@@ -79,7 +80,21 @@ static void give(unsigned int slot, const struct resources_grant *grant, u64 now
 	requesting &= ~BIT(slot);
 	revoking &= ~BIT(slot);
 	resources_take(&resources, slot, grant);
+	had[slot_queue(slot)] = *grant;
 	slot_serve(slot, now);
+}
+
+void grant_offer(unsigned int slot, unsigned int queue, u64 now)
+{
+	const struct resources_grant *grant = &had[queue];
+
+	if (!requesting && grant->clusters && resources_unused(&resources, grant))
+		give(slot, grant, now);
+}
+
+void grant_forget(unsigned int queue)
+{
+	had[queue].clusters = 0;
 }
 
 static void reject(unsigned int slot)
@@ -205,6 +220,11 @@ static enum outcome serve(unsigned int slot, u64 now)
 		return make_room(slot, now);
 	give(slot, &grant, now);
 	return SERVED;
+}
+
+bool grant_wanted(void)
+{
+	return requesting;
 }
 
 bool grant_run(u64 now)

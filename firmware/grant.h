@@ -18,6 +18,20 @@ void grant_init(void);
 void grant_request(unsigned int slot, u64 now);
 
 /**
+ * grant_offer() - a queue was put into a slot: give it what it had last, if that is unused and
+ * nobody waits for anything
+ *
+ * So its task need not ask, and finds its own data to overwrite, not somebody's to be scrubbed.
+ * What it does not use others take, as from any slot.
+ */
+void grant_offer(unsigned int slot, unsigned int queue, u64 now);
+
+/**
+ * grant_forget() - a queue's number begins a new life
+ */
+void grant_forget(unsigned int queue);
+
+/**
  * grant_withdraw() - the slot does not wait any more, because it is being emptied
  */
 void grant_withdraw(unsigned int slot);
@@ -31,6 +45,11 @@ void grant_check(unsigned int slot);
  * grant_free() - the slot is empty, which ended its grant
  */
 void grant_free(unsigned int slot);
+
+/**
+ * grant_wanted() - whether some slot waits for resources
+ */
+bool grant_wanted(void);
 
 /**
  * grant_run() - serve the requests

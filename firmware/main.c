@@ -28,8 +28,10 @@ static void turn(void)
 
 	/* Cleared before it is looked at: what comes later ends the next sleep. */
 	hw_write(NPU_REG_CORE_IRQ_PENDING, pending);
-	if (pending & NPU_CORE_IRQ_SLOT)
+	if (pending & NPU_CORE_IRQ_SLOT) {
 		slot_poll(now);
+		scheduler_refill(now);
+	}
 	if (pending & NPU_CORE_IRQ_DOORBELL)
 		queue_poll_doorbells(now);
 	if (pending & NPU_CORE_IRQ_WATCHDOG)

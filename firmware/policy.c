@@ -22,13 +22,16 @@ unsigned int policy_first(const u64 *rank, const u32 *set, unsigned int words)
 {
 	unsigned int first = NONE;
 	unsigned int bit;
+	u64 earliest = 0;
 
 	for (unsigned int word = 0; word < words; word++) {
 		SET_EACH(bit, set[word]) {
 			unsigned int candidate = word * 32 + bit;
 
-			if (first == NONE || rank[candidate] < rank[first])
-				first = candidate;
+			if (first != NONE && rank[candidate] >= earliest)
+				continue;
+			first = candidate;
+			earliest = rank[candidate];
 		}
 	}
 	return first;

@@ -3,6 +3,7 @@
  * Queues. Loops: QUEUES_MAX turns at most.
  */
 #include "context.h"
+#include "grant.h"
 #include "hw.h"
 #include "log.h"
 #include "queue.h"
@@ -97,6 +98,7 @@ enum npu_error queue_create(const struct queue_setup *setup)
 		.priority = (u8)setup->priority,
 		.slot = NONE,
 	};
+	grant_forget(setup->queue);
 	hw_write(registers + NPU_QUEUE_RING_LO, setup->ring_low);
 	hw_write(registers + NPU_QUEUE_RING_HI, setup->ring_high);
 	hw_write(registers + NPU_QUEUE_READ_LO, 0);
@@ -224,6 +226,11 @@ unsigned int queue_first(const u32 *set, u64 *first_rank)
 	if (queue != NONE)
 		*first_rank = rank[queue];
 	return queue;
+}
+
+unsigned int queue_first_ready(u64 *first_rank)
+{
+	return queue_first(ready, first_rank);
 }
 
 unsigned int queue_priority(unsigned int queue)

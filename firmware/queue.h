@@ -78,6 +78,11 @@ void queue_ready(u32 *set);
  */
 unsigned int queue_first(const u32 *set, u64 *rank);
 
+/**
+ * queue_first_ready() - the same of all queues that want a slot
+ */
+unsigned int queue_first_ready(u64 *rank);
+
 unsigned int queue_priority(unsigned int queue);
 
 /* What slot.c reports. */

@@ -69,6 +69,12 @@ bool resources_find(const struct resources *resources, const struct resources_ne
 	       window_find(&resources->windows, need->bytes, without, &grant->base);
 }
 
+bool resources_unused(const struct resources *resources, const struct resources_grant *grant)
+{
+	return !(grant->clusters & ~free_clusters(resources, 0)) &&
+	       window_unused(&resources->windows, grant->base, grant->bytes);
+}
+
 void resources_take(struct resources *resources, unsigned int slot,
 		    const struct resources_grant *grant)
 {

@@ -59,6 +59,11 @@ bool resources_find(const struct resources *resources, const struct resources_ne
 		    u32 without, struct resources_grant *grant);
 
 /**
+ * resources_unused() - whether nobody holds anything of an earlier grant
+ */
+bool resources_unused(const struct resources *resources, const struct resources_grant *grant);
+
+/**
  * resources_take() - note a grant for a slot, in the place of what it held
  * @grant:	from resources_find(), @without being this slot or nothing
  */

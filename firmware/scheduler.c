@@ -33,18 +33,16 @@ bool scheduler_yields(unsigned int priority, u64 rank, u64 now)
 	return policy_yields(&policy, priority, rank, now);
 }
 
-static void fill_free_slots(u64 now)
+void scheduler_refill(u64 now)
 {
-	u32 ready[QUEUE_WORDS];
 	unsigned int queue;
 	unsigned int slot;
 	u64 rank;
 
 	SET_EACH(slot, slots_all & ~slot_attached()) {
-		if (!queue_any_ready())
+		queue = queue_first_ready(&rank);
+		if (queue == NONE)
 			return;
-		queue_ready(ready);
-		queue = queue_first(ready, &rank);
 		slot_attach(slot, queue, rank, now);
 	}
 }
@@ -135,10 +133,10 @@ void scheduler_run(u64 now)
 {
 	bool tick = false;
 
-	fill_free_slots(now);
+	scheduler_refill(now);
 	if (queue_any_ready())
 		tick = empty_slots(now);
-	if (grant_run(now))
+	if (grant_wanted() && grant_run(now))
 		tick = true;
 	if (tick || alarm != NEVER)
 		set_alarm(tick, now);

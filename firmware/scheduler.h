@@ -12,6 +12,13 @@
 void scheduler_init(void);
 
 /**
+ * scheduler_refill() - give slots that became free to queues known to be ready
+ *
+ * A part of scheduler_run() that is worth its own way: a slot that is empty is time lost.
+ */
+void scheduler_refill(u64 now);
+
+/**
  * scheduler_run() - do all that can be done now
  */
 void scheduler_run(u64 now);

@@ -34,6 +34,7 @@ void slot_attach(unsigned int slot, unsigned int queue, u64 rank, u64 now)
 	slots[slot].served = false;
 	slots[slot].since = now;
 	slots[slot].rank = rank;
+	grant_offer(slot, queue, now);
 	queue_enters_slot(queue, slot);
 }
 
@@ -64,6 +65,11 @@ u32 slot_attached(void)
 u32 slot_leaving(void)
 {
 	return leaving;
+}
+
+unsigned int slot_queue(unsigned int slot)
+{
+	return slots[slot].queue;
 }
 
 unsigned int slot_priority(unsigned int slot)

@@ -46,6 +46,7 @@ u32 slot_leaving(void);
 void slot_serve(unsigned int slot, u64 now);
 
 /* Of a slot that has a queue; see struct policy_slot. */
+unsigned int slot_queue(unsigned int slot);
 unsigned int slot_priority(unsigned int slot);
 bool slot_served(unsigned int slot);
 u64 slot_since(unsigned int slot);

@@ -39,6 +39,17 @@ bool window_find(const struct window_map *map, u32 bytes, u32 without, u32 *base
 	return map->bytes - place >= bytes;
 }
 
+bool window_unused(const struct window_map *map, u32 base, u32 bytes)
+{
+	for (u32 i = 0; i < map->count; i++) {
+		unsigned int slot = map->order[i];
+
+		if (base < map->base[slot] + map->size[slot] && map->base[slot] < base + bytes)
+			return false;
+	}
+	return true;
+}
+
 void window_take(struct window_map *map, unsigned int slot, u32 base, u32 bytes)
 {
 	u32 i;

@@ -42,6 +42,11 @@ void window_init(struct window_map *map, u32 bytes);
 bool window_find(const struct window_map *map, u32 bytes, u32 without, u32 *base);
 
 /**
+ * window_unused() - whether no window has any of @bytes from @base
+ */
+bool window_unused(const struct window_map *map, u32 base, u32 bytes);
+
+/**
  * window_take() - give a slot that has none its window
  * @base:	from window_find() with the same @bytes, @without being empty
  * @bytes:	0 takes nothing

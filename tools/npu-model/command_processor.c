@@ -137,11 +137,10 @@ static void slot_leave(struct npu_model *model, struct npu_slot *slot, bool wait
 }
 
 /* Cycles of a packet's fetch: a DRAM access, and the walk when the page is another one. */
-static uint64_t fetch_cycles(struct npu_model *model, struct npu_slot *slot,
-			     const struct npu_queue *queue)
+static uint64_t fetch_cycles(struct npu_model *model, struct npu_queue *queue)
 {
 	const struct npu_graph *graph = &queue->graph;
-	struct npu_packet_page *known = &slot->page[graph->active];
+	struct npu_packet_page *known = &queue->page[graph->active];
 	uint64_t address = graph->active ? graph->list + (uint64_t)graph->next * NPU_PACKET_BYTES :
 					   packet_address(queue);
 	uint64_t generation = model->mmu.generation[queue->context];
@@ -168,7 +167,7 @@ void npu_slot_look(struct npu_model *model, struct npu_slot *slot)
 		return;
 	}
 	npu_slot_delay(model, slot, NPU_PHASE_FETCH,
-		       fetch_cycles(model, slot, npu_slot_queue(model, slot)));
+		       fetch_cycles(model, npu_slot_queue(model, slot)));
 }
 
 void npu_slot_stop(struct npu_model *model, struct npu_slot *slot, uint32_t error, uint64_t index)
@@ -389,8 +388,6 @@ static void attach(struct npu_model *model, struct npu_slot *slot, unsigned int 
 	queue->slot = slot->number;
 	queue->left_waiting = false;
 	slot->queue = (uint8_t)number;
-	slot->page[0].valid = false;
-	slot->page[1].valid = false;
 	slot->stop_error = NPU_ERROR_NONE;
 	if (queue->error) {
 		slot->phase = NPU_PHASE_STOPPED;
@@ -610,6 +607,8 @@ static void configure(struct npu_model *model, struct npu_queue *queue, unsigned
 	queue->rung = false;
 	queue->left_waiting = false;
 	queue->graph.active = false;
+	queue->page[0].valid = false;
+	queue->page[1].valid = false;
 	model->command.rung &= ~(1ull << number);
 	model->registers.queue_errors &= ~(1ull << number);
 	/* Producers may have published before there was a queue. */

@@ -75,6 +75,13 @@ struct npu_graph {
 	uint64_t latched[NPU_SEMAPHORES_MAX];
 };
 
+/* The one translation a queue keeps for packets: their cost is the walk of a new page. */
+struct npu_packet_page {
+	bool valid;
+	uint64_t page;
+	uint64_t generation;
+};
+
 struct npu_queue {
 	bool valid;
 	uint8_t context, log2;
@@ -87,14 +94,8 @@ struct npu_queue {
 	uint32_t error;			/* enum npu_error */
 	uint64_t ring;			/* VA */
 	uint64_t read_index;
+	struct npu_packet_page page[2];	/* ring, graph's list */
 	struct npu_graph graph;
-};
-
-/* The one translation a slot keeps for packets: their cost is the walk of a new page. */
-struct npu_packet_page {
-	bool valid;
-	uint64_t page;
-	uint64_t generation;
 };
 
 struct npu_slot {
@@ -114,7 +115,6 @@ struct npu_slot {
 	bool revoke;			/* firmware wrote 0 while a task runs */
 	uint64_t copy_start, copy_work_start;
 	uint32_t patches_used;		/* of a graph, on the packet at hand */
-	struct npu_packet_page page[2];	/* ring, graph's list */
 	union npu_packet packet;
 	struct npu_task task;
 	uint32_t retire_first, retire_end;

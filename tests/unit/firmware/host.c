@@ -296,6 +296,17 @@ uint64_t host_program(struct host *host, unsigned int clusters, uint32_t window,
 	return make_program(host, clusters, window, emit_idle, turns);
 }
 
+static uint32_t emit_end(uint8_t *program, uint32_t at, uint32_t nothing)
+{
+	(void)nothing;
+	return emit_plain(program, at, NPU_OP_END, 0);
+}
+
+uint64_t host_end(struct host *host, unsigned int clusters, uint32_t window)
+{
+	return make_program(host, clusters, window, emit_end, 0);
+}
+
 uint64_t host_work(struct host *host, unsigned int clusters, uint32_t passes)
 {
 	return make_program(host, clusters, 4096, emit_work, passes);

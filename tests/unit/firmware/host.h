@@ -57,6 +57,11 @@ void host_queue(struct host *host, uint32_t queue, uint32_t context, uint32_t pr
 uint64_t host_program(struct host *host, unsigned int clusters, uint32_t window, uint32_t turns);
 
 /**
+ * host_end() - make a program of nothing but END: it ends with its first instruction
+ */
+uint64_t host_end(struct host *host, unsigned int clusters, uint32_t window);
+
+/**
  * host_work() - make a program that keeps the MAC array of each cluster at work
  * @passes:	of HOST_PASS cycles each
  */

@@ -355,7 +355,7 @@ static void grant(struct mock *mock, unsigned int number, uint32_t mask)
 			slot->clusters = 0;
 		return;
 	}
-	if (slot->state == NPU_SLOT_STATE_RUNNING) {
+	if (slot->state == NPU_SLOT_STATE_RUNNING && slot->clusters) {
 		slot->clusters &= mask | lowest(slot->clusters, slot->needs[0]);
 		return;
 	}
@@ -364,8 +364,8 @@ static void grant(struct mock *mock, unsigned int number, uint32_t mask)
 		slot->clusters = mask;
 		return;
 	}
-	if (slot->state != NPU_SLOT_STATE_REQUEST)
-		mock_complain(mock, "slot %u got a grant in state %u", number, slot->state);
+	if (slot->state != NPU_SLOT_STATE_REQUEST && slot->clusters)
+		mock_complain(mock, "slot %u got a second grant in state %u", number, slot->state);
 	if (mask & ~all || slot->window % 64 ||
 	    (uint64_t)slot->window + slot->window_bytes > mock->config.global_bytes)
 		mock_complain(mock, "slot %u got what the device does not have", number);
@@ -374,6 +374,11 @@ static void grant(struct mock *mock, unsigned int number, uint32_t mask)
 	slot->clusters = mask;
 	slot->granted = mock_now(mock);
 	check_grants(mock, number);
+	/* An offer comes before the firmware knows what is needed. */
+	if (slot->state != NPU_SLOT_STATE_REQUEST ||
+	    (slot->events & NPU_SLOT_EVENT_REQUEST &&
+	     !fits(slot, head(&mock->queue[slot->queue]))))
+		return;
 	if (!fits(slot, head(&mock->queue[slot->queue])))
 		mock_complain(mock, "slot %u got less than it needs", number);
 	start(mock, slot, head(&mock->queue[slot->queue]));
@@ -392,7 +397,7 @@ void mock_slot_write(struct mock *mock, unsigned int number, uint32_t offset, ui
 		return;
 	case NPU_SLOT_GRANT_WINDOW:
 	case NPU_SLOT_GRANT_WINDOW_BYTES:
-		if (slot->state != NPU_SLOT_STATE_REQUEST)
+		if (slot->state != NPU_SLOT_STATE_REQUEST && slot->clusters)
 			mock_complain(mock, "window of slot %u changed in state %u", number,
 				      slot->state);
 		if (offset == NPU_SLOT_GRANT_WINDOW)
