@@ -4,6 +4,7 @@
  * tables are made, and the operations are played through on the tree of mappings, which can be
  * taken back. Then the tables are written, which cannot fail.
  */
+#include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
 #include <linux/kref.h>
 #include <linux/slab.h>
@@ -29,7 +30,7 @@ static_assert(DRM_NPU_BIND_EXEC == NPU_PROT_EXEC);
  * struct npu_pinning - memory that is held and mapped for the device
  * @ref: by mappings
  * @obj: the buffer
- * @sgt: the range's pages, which is @own; of an imported buffer all of it, which is the buffer's
+ * @sgt: mapped: the range's pages, which is @own; of an imported buffer all of it, by its exporter
  * @own: pages of the range
  * @offset: where in @sgt the range begins
  * @bytes: of the range
@@ -93,16 +94,27 @@ struct npu_bind_job {
 	struct list_head reserve;
 };
 
-static void npu_pinning_free(struct kref *ref)
+static void npu_pinning_unmap(struct npu_pinning *pinning)
 {
-	struct npu_pinning *pinning = container_of(ref, struct npu_pinning, ref);
 	struct drm_gem_object *obj = pinning->obj;
 
 	if (pinning->sgt == &pinning->own) {
 		dma_unmap_sgtable(obj->dev->dev, &pinning->own, DMA_BIDIRECTIONAL, 0);
 		sg_free_table(&pinning->own);
-		drm_gem_shmem_unpin(to_drm_gem_shmem_obj(obj));
+	} else if (pinning->sgt) {
+		dma_buf_unmap_attachment_unlocked(obj->import_attach, pinning->sgt,
+						  DMA_BIDIRECTIONAL);
 	}
+}
+
+static void npu_pinning_free(struct kref *ref)
+{
+	struct npu_pinning *pinning = container_of(ref, struct npu_pinning, ref);
+	struct drm_gem_object *obj = pinning->obj;
+
+	npu_pinning_unmap(pinning);
+	if (!drm_gem_is_imported(obj))
+		drm_gem_shmem_unpin(to_drm_gem_shmem_obj(obj));
 	drm_gem_object_put(obj);
 	kfree(pinning);
 }
@@ -112,40 +124,47 @@ static void npu_pinning_put(struct npu_pinning *pinning)
 	kref_put(&pinning->ref, npu_pinning_free);
 }
 
-/* Mapped for this range alone, and by the binding: unbinding the driver leaves no page mapped. */
 static int npu_pinning_map_pages(struct npu_pinning *pinning)
 {
 	struct drm_gem_shmem_object *shmem = to_drm_gem_shmem_obj(pinning->obj);
 	unsigned long first = pinning->offset >> PAGE_SHIFT;
 	unsigned long end = DIV_ROUND_UP_ULL(pinning->offset + pinning->bytes, PAGE_SIZE);
+	struct device *dev = pinning->obj->dev->dev;
 	int ret;
 
-	ret = drm_gem_shmem_pin(shmem);
-	if (ret)
-		return ret;
 	ret = sg_alloc_table_from_pages_segment(&pinning->own, shmem->pages + first, end - first, 0,
 						(end - first) << PAGE_SHIFT,
-						dma_get_max_seg_size(pinning->obj->dev->dev),
-						GFP_KERNEL_ACCOUNT);
+						dma_get_max_seg_size(dev), GFP_KERNEL_ACCOUNT);
 	if (ret)
-		goto unpin;
-	ret = dma_map_sgtable(pinning->obj->dev->dev, &pinning->own, DMA_BIDIRECTIONAL, 0);
-	if (ret)
-		goto free;
+		return ret;
+	ret = dma_map_sgtable(dev, &pinning->own, DMA_BIDIRECTIONAL, 0);
+	if (ret) {
+		sg_free_table(&pinning->own);
+		return ret;
+	}
 	pinning->sgt = &pinning->own;
 	pinning->offset = offset_in_page(pinning->offset);
 	return 0;
-free:
-	sg_free_table(&pinning->own);
-unpin:
-	drm_gem_shmem_unpin(shmem);
-	return ret;
+}
+
+/* By the binding, not by the buffer: unbinding the driver leaves nothing mapped. */
+static int npu_pinning_map(struct npu_pinning *pinning)
+{
+	struct sg_table *sgt;
+
+	if (!drm_gem_is_imported(pinning->obj))
+		return npu_pinning_map_pages(pinning);
+	sgt = dma_buf_map_attachment_unlocked(pinning->obj->import_attach, DMA_BIDIRECTIONAL);
+	if (IS_ERR(sgt))
+		return PTR_ERR(sgt);
+	pinning->sgt = sgt;
+	return 0;
 }
 
 static struct npu_pinning *npu_pinning_new(struct drm_gem_object *obj, u64 offset, u64 bytes)
 {
 	struct npu_pinning *pinning;
-	int ret = 0;
+	int ret;
 
 	pinning = kzalloc(sizeof(*pinning), GFP_KERNEL_ACCOUNT);
 	if (!pinning)
@@ -154,12 +173,7 @@ static struct npu_pinning *npu_pinning_new(struct drm_gem_object *obj, u64 offse
 	pinning->obj = obj;
 	pinning->offset = offset;
 	pinning->bytes = bytes;
-	if (!drm_gem_is_imported(obj))
-		ret = npu_pinning_map_pages(pinning);
-	else
-		pinning->sgt = to_drm_gem_shmem_obj(obj)->sgt;
-	if (!ret && !pinning->sgt)
-		ret = -EINVAL;
+	ret = drm_gem_is_imported(obj) ? 0 : drm_gem_shmem_pin(to_drm_gem_shmem_obj(obj));
 	if (ret) {
 		kfree(pinning);
 		return ERR_PTR(ret);
@@ -249,7 +263,7 @@ static unsigned long npu_bind_tables(const struct drm_npu_bind_op *op)
 	       (last >> NPU_HUGE_SHIFT) - (op->va >> NPU_HUGE_SHIFT) + 2;
 }
 
-static int npu_bind_prepare_map(struct npu_bind *bind, struct drm_gem_object *obj)
+static int npu_bind_hold_memory(struct npu_bind *bind, struct drm_gem_object *obj)
 {
 	const struct drm_npu_bind_op *op = &bind->op;
 	struct npu_pinning *pinning;
@@ -260,10 +274,11 @@ static int npu_bind_prepare_map(struct npu_bind *bind, struct drm_gem_object *ob
 	if (IS_ERR(pinning))
 		return PTR_ERR(pinning);
 	bind->fresh[0]->pinning = pinning;
-	return npu_bind_extents(bind, pinning);
+	return 0;
 }
 
-static int npu_bind_prepare(struct npu_bind_job *job, struct npu_bind *bind, struct drm_file *file)
+/* All that may take long; it needs no device. */
+static int npu_bind_hold(struct npu_bind *bind, struct drm_file *file)
 {
 	struct drm_gem_object *obj;
 	int ret;
@@ -278,14 +293,28 @@ static int npu_bind_prepare(struct npu_bind_job *job, struct npu_bind *bind, str
 		return -ENOMEM;
 	if (bind->op.type == DRM_NPU_BIND_UNMAP) {
 		bind->fresh[1] = npu_mapping_new();
-		if (!bind->fresh[1])
-			return -ENOMEM;
-	} else {
-		obj = drm_gem_object_lookup(file, bind->op.handle);
-		if (!obj)
-			return -ENOENT;
-		ret = npu_bind_prepare_map(bind, obj);
-		drm_gem_object_put(obj);
+		return bind->fresh[1] ? 0 : -ENOMEM;
+	}
+	obj = drm_gem_object_lookup(file, bind->op.handle);
+	if (!obj)
+		return -ENOENT;
+	ret = npu_bind_hold_memory(bind, obj);
+	drm_gem_object_put(obj);
+	return ret;
+}
+
+/* Whoever unplugs the device waits for this, so it looks for that between two operations. */
+static int npu_bind_prepare(struct npu_bind_job *job, struct npu_bind *bind)
+{
+	struct npu_pinning *pinning = bind->fresh[0]->pinning;
+	int ret;
+
+	if (npu_device_is_dead(job->vm->ndev))
+		return -ENODEV;
+	if (pinning) {
+		ret = npu_pinning_map(pinning);
+		if (!ret)
+			ret = npu_bind_extents(bind, pinning);
 		if (ret)
 			return ret;
 	}
@@ -434,11 +463,9 @@ static int npu_bind_run(struct npu_context *ctx, struct npu_bind_job *job)
 {
 	struct npu_vm *vm = job->vm;
 	u64 va, end;
-	int ret, idx;
+	int ret;
 
-	ret = npu_device_enter(ctx->ndev, &idx);
-	if (ret)
-		return ret;
+	job->failed = 0;
 	mutex_lock(&vm->lock);
 	ret = vm->valid ? npu_bind_play(job) : -EIO;
 	if (ret)
@@ -452,7 +479,6 @@ static int npu_bind_run(struct npu_context *ctx, struct npu_bind_job *job)
 	npu_pgtable_reap(&vm->tables);
 unlock:
 	mutex_unlock(&vm->lock);
-	drm_dev_exit(idx);
 	return ret;
 }
 
@@ -503,20 +529,30 @@ static int npu_bind_copy(struct npu_bind_job *job, const struct drm_npu_array *o
 	return 0;
 }
 
-static int npu_bind_prepare_all(struct npu_bind_job *job, struct drm_file *file)
+static int npu_bind_hold_all(struct npu_bind_job *job, struct drm_file *file)
 {
+	int ret = 0;
 	u32 i;
-	int ret;
 
-	for (i = 0; i < job->count; i++) {
+	for (i = 0; i < job->count && !ret; i++) {
 		job->failed = i;
-		ret = npu_bind_prepare(job, &job->binds[i], file);
-		if (ret)
-			return ret;
+		ret = npu_bind_hold(&job->binds[i], file);
 		cond_resched();
 	}
-	job->failed = 0;
-	return 0;
+	return ret;
+}
+
+static int npu_bind_prepare_all(struct npu_bind_job *job)
+{
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; i < job->count && !ret; i++) {
+		job->failed = i;
+		ret = npu_bind_prepare(job, &job->binds[i]);
+		cond_resched();
+	}
+	return ret;
 }
 
 /**
@@ -532,7 +568,8 @@ int npu_bind_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 	struct drm_npu_vm_bind *args = data;
 	struct npu_bind_job job = { .reserve = LIST_HEAD_INIT(job.reserve) };
 	struct npu_context *ctx;
-	int ret;
+	bool entered = false;
+	int ret, idx;
 
 	args->failed = 0;
 	ctx = npu_context_get(file->driver_priv, args->ctx);
@@ -541,12 +578,22 @@ int npu_bind_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 	job.vm = &ctx->vm;
 	ret = npu_bind_copy(&job, &args->ops);
 	if (!ret)
-		ret = npu_bind_prepare_all(&job, file);
+		ret = npu_bind_hold_all(&job, file);
+	if (!ret) {
+		job.failed = 0;
+		ret = npu_device_enter(ctx->ndev, &idx);
+		entered = !ret;
+	}
+	if (!ret)
+		ret = npu_bind_prepare_all(&job);
 	if (!ret)
 		ret = npu_bind_run(ctx, &job);
 	if (ret)
 		args->failed = job.failed;
+	/* What is mapped for DMA and is not in the tree goes before the device may. */
 	npu_bind_job_free(&job);
+	if (entered)
+		drm_dev_exit(idx);
 	npu_context_put(ctx);
 	return ret;
 }

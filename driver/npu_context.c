@@ -274,9 +274,10 @@ void npu_context_shut(struct npu_context *ctx)
 		ctx->gone = true;
 		npu_queue_drop_all(ctx);
 		npu_context_withdraw(ctx);
-		npu_context_give_index(ctx);
 		npu_vm_fini(&ctx->vm);
 		npu_context_area_unmap(ctx);
+		/* Last: who unbinds the driver waits for contexts that have a number. */
+		npu_context_give_index(ctx);
 	}
 	mutex_unlock(&ndev->hw_lock);
 }

@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Buffers: system memory by the shmem helper. */
+/* Buffers: system memory by the shmem helper, and what others export. */
+#include <linux/dma-buf.h>
+#include <linux/module.h>
 #include <linux/slab.h>
 
+#include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 #include <drm/drm_gem.h>
+#include <drm/drm_prime.h>
 #include <drm/drm_vma_manager.h>
 #include <drm/npu_accel.h>
 
 #include "npu_context.h"
 #include "npu_gem.h"
+
+/* MODULE_IMPORT_NS() takes a word in older kernels and a string in newer ones. */
+MODULE_INFO(import_ns, "DMA_BUF");
 
 static const struct drm_gem_object_funcs npu_gem_funcs = {
 	.free = drm_gem_shmem_object_free,
@@ -38,6 +45,49 @@ struct drm_gem_object *npu_gem_create_object(struct drm_device *drm, size_t size
 		return ERR_PTR(-ENOMEM);
 	shmem->base.funcs = &npu_gem_funcs;
 	return &shmem->base;
+}
+
+/**
+ * npu_gem_import() - &drm_driver.gem_prime_import
+ * @drm: the device
+ * @dma_buf: a buffer, perhaps of our own
+ *
+ * Return: the object or an error pointer.
+ */
+struct drm_gem_object *npu_gem_import(struct drm_device *drm, struct dma_buf *dma_buf)
+{
+	struct drm_gem_object *obj;
+	int ret, idx;
+
+	ret = npu_device_enter(to_npu_device(drm), &idx);
+	if (ret)
+		return ERR_PTR(ret);
+	obj = drm_gem_prime_import(drm, dma_buf);
+	drm_dev_exit(idx);
+	return obj;
+}
+
+/**
+ * npu_gem_import_sg_table() - &drm_driver.gem_prime_import_sg_table
+ * @drm: the device
+ * @attach: the attachment that becomes the object's
+ * @sgt: a mapping of it
+ *
+ * Bindings map for themselves: what an object kept mapped would stay so when the driver is unbound.
+ *
+ * Return: the object or an error pointer.
+ */
+struct drm_gem_object *npu_gem_import_sg_table(struct drm_device *drm,
+					       struct dma_buf_attachment *attach,
+					       struct sg_table *sgt)
+{
+	struct drm_gem_object *obj = drm_gem_shmem_prime_import_sg_table(drm, attach, sgt);
+
+	if (IS_ERR(obj))
+		return obj;
+	to_drm_gem_shmem_obj(obj)->sgt = NULL;
+	dma_buf_unmap_attachment_unlocked(attach, sgt, DMA_BIDIRECTIONAL);
+	return obj;
 }
 
 /**

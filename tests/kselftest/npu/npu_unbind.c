@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The device goes away under a program that uses it. Needs root, and a device behind PCI. */
+#include <linux/udmabuf.h>
 #include <pthread.h>
 
 #include "npu_test.h"
@@ -66,6 +67,30 @@ TEST_F(unbind, every_call_says_so)
 	/* Mappings stay, doorbells do nothing. */
 	self->lane.ring[100] = 1;
 	*self->lane.doorbell = 1;
+}
+
+/* What came from elsewhere is not mapped for a device that has no driver: a kernel that checks DMA tells. */
+TEST_F(unbind, with_imported_memory)
+{
+	struct udmabuf_create create = { .flags = UDMABUF_FLAGS_CLOEXEC, .size = 4 * PAGE };
+	struct drm_prime_handle taken = { 0 };
+	int maker = open("/dev/udmabuf", O_RDWR | O_CLOEXEC);
+
+	ASSERT_GE(maker, 0);
+	create.memfd = (uint32_t)memfd_create("import", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	ASSERT_EQ(0, ftruncate((int)create.memfd, 4 * PAGE));
+	ASSERT_EQ(0, fcntl((int)create.memfd, F_ADD_SEALS, F_SEAL_SHRINK));
+	taken.fd = ioctl(maker, UDMABUF_CREATE, &create);
+	ASSERT_GE(taken.fd, 0);
+	ASSERT_EQ(0, npu_call(self->fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &taken));
+	ASSERT_EQ(0, npu_bind(self->fd, self->lane.ctx, taken.handle, 0x20000000, 4 * PAGE));
+	ASSERT_EQ(0, npu_unbind(self->fd, self->lane.ctx, 0x20000000 + PAGE, PAGE));
+	self->gone = !tell(DRIVER "unbind", self->bus);
+	ASSERT_TRUE(self->gone);
+	EXPECT_EQ(-ENODEV, npu_call(self->fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &taken));
+	close(taken.fd);
+	close((int)create.memfd);
+	close(maker);
 }
 
 static void *sleep_on(void *argument)
