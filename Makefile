@@ -4,7 +4,7 @@
 JOBS ?= $(shell nproc)
 MAIN := build/main
 
-.PHONY: all configure deps demo demo-qemu check fuzz bench clean distclean
+.PHONY: all configure deps demo demo-qemu check check-debug-kernel fuzz bench clean distclean
 
 all: configure
 	@ninja -j $(JOBS) -C $(MAIN) >$(MAIN)/build.log || { cat $(MAIN)/build.log; exit 1; }
@@ -34,6 +34,12 @@ check:
 	@tools/scripts/install-deps check
 	@tools/scripts/fetch-models check
 	@tests/run-all
+
+# PARTS="kselftest life": some of them
+check-debug-kernel:
+	@tools/scripts/install-deps qemu
+	@$(MAKE) --no-print-directory all
+	@tests/qemu/check-debug-kernel $(MAIN) $(PARTS)
 
 # FUZZ_SECONDS=600 FUZZ_SEED=1
 fuzz:

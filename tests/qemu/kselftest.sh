@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Runs in the guest: the kernel's test programs, then the library's errors of opening. Writes KTAP.
-failed=0
+. /lib/guest.sh
 
 for program in /kselftest/*; do
 	echo "# ${program##*/}"
@@ -21,7 +21,6 @@ check() { # NAME, TEXT it must say, COMMAND that must fail
 	fi
 }
 
-number=0
 echo "# npu-ctl"
 mkdir -p /etc
 echo "root:x:0:0::/:/bin/sh" >/etc/passwd
@@ -44,5 +43,6 @@ else
 	echo "not ok $number unload and load again"
 	failed=1
 fi
+[ ! -e /sys/kernel/debug/kmemleak ] || result "kmemleak finds nothing" leaks_nothing
 echo "1..$number"
 exit $failed

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""What a script in the guest can have done to its machine, by writing a line "npu-host: REQUEST".
+
+unplug         take the card out, as by hand: the guest is asked to let go of it
+plug           put it in again
+kill-device    end the card's program as if it had crashed
+"""
+import json
+import re
+import socket
+
+
+def request_lines(text):
+    return re.findall(r"^npu-host: (\S+)$", text, re.M)
+
+
+class Monitor:
+    """QEMU's machine protocol."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(60)
+        self.socket.connect(path)
+        self.deleted = set()
+        self.lines = self.socket.makefile()
+        self.lines.readline()
+        self.command("qmp_capabilities")
+
+    def messages(self):
+        """What QEMU says; notes on the way which devices it has let go."""
+        for line in self.lines:
+            message = json.loads(line)
+            if message.get("event") == "DEVICE_DELETED":
+                self.deleted.add(message["data"].get("device"))
+            yield message
+        raise RuntimeError("QEMU has hung up")
+
+    def command(self, name, **arguments):
+        self.socket.sendall(json.dumps({"execute": name, "arguments": arguments}).encode() + b"\n")
+        for message in self.messages():
+            if "error" in message:
+                raise RuntimeError("%s: %s" % (name, message["error"]["desc"]))
+            if "return" in message:
+                return
+
+    def wait_until_deleted(self, device):
+        messages = self.messages()
+        while device not in self.deleted:
+            next(messages)
+        self.deleted.remove(device)
+
+
+class Requests:
+    """Does what the guest asks for, each request once."""
+
+    def __init__(self, guest):
+        self.guest = guest
+        self.done = 0
+        self.monitor = None
+        self.device_killed = False
+
+    def serve(self):
+        lines = request_lines(self.guest.text("output.log"))
+        for line in lines[self.done:]:
+            self.done += 1
+            self.do(line)
+
+    def do(self, request):
+        if request == "kill-device":
+            self.device_killed = True
+            self.guest.device.kill()
+            self.guest.device.wait()
+            return
+        if not self.monitor:
+            self.monitor = Monitor(self.guest.path("qmp.sock"))
+        if request == "unplug":
+            self.monitor.command("device_del", id="npu0")
+        elif request == "plug":
+            # The guest's driver goes first, the card when the guest says so.
+            self.monitor.wait_until_deleted("npu0")
+            self.monitor.command("device_add", **self.guest.card())
+        else:
+            raise RuntimeError("the guest's script asks for '%s', which is not known" % request)
