@@ -83,10 +83,13 @@ struct npurt_task {
 	int64_t submit_ns;
 };
 
-/* A packet's slot. @task: in the first packet's. @ready: index + 1 once it is published. */
+/*
+ * A packet's slot. @task: in the first packet's. @published: how many packets have been, in this
+ * slot, whose producers are done with their tasks.
+ */
 struct npurt_slot {
 	struct npurt_task *task;
-	uint64_t ready;
+	uint64_t published;
 };
 
 struct npurt_queue {

@@ -56,11 +56,11 @@ static void retire_one(struct npurt_queue *queue, int lost)
 static void retire_lost(struct npurt_queue *queue)
 {
 	while (queue->retired < npurt_ring_written(&queue->ring)) {
-		uint64_t ready = queue->retired + 1;
+		uint64_t published = (queue->retired >> queue->ring.log2) + 1;
 
 		/* Its producer is between reserving and publishing: a matter of instructions. */
-		while (__atomic_load_n(&slot_of(queue, queue->retired)->ready, __ATOMIC_ACQUIRE) !=
-		       ready)
+		while (__atomic_load_n(&slot_of(queue, queue->retired)->published,
+				       __ATOMIC_ACQUIRE) != published)
 			sched_yield();
 		retire_one(queue, stopped(queue));
 	}
@@ -195,10 +195,12 @@ static void publish(struct npurt_queue *queue, struct npurt_task *task, uint64_t
 	task->index = index;
 	task->submit_ns = npurt_now();
 	task->ops->publish(queue, task, index);
-	/* The task may be over by now, and gone. */
+	/*
+	 * The task may be over by now, and gone, and the slot in use again: so this counts, where a
+	 * store could undo what a later producer has said.
+	 */
 	for (; i > 0; i--)
-		__atomic_store_n(&slot_of(queue, index + i - 1)->ready, index + i,
-				 __ATOMIC_RELEASE);
+		__atomic_fetch_add(&slot_of(queue, index + i - 1)->published, 1, __ATOMIC_RELEASE);
 	if (npurt_ring_needs_doorbell(&queue->ring))
 		queue->context->backend->backend->ops->doorbell(queue->backend, index + 1);
 }
