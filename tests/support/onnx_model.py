@@ -7,7 +7,7 @@ import numpy as np
 import onnx_file
 
 TYPES = {"float32": onnx_file.FLOAT, "uint8": onnx_file.UINT8, "int8": onnx_file.INT8,
-         "int32": onnx_file.INT32, "int64": onnx_file.INT64, "float16": onnx_file.FLOAT16,
+         "int32": onnx_file.INT32, "bool": onnx_file.BOOL, "int64": onnx_file.INT64, "float16": onnx_file.FLOAT16,
          "uint16": 4, "int16": 5}
 INTEGERS = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767), "uint16": (0, 65535)}
 

@@ -34,6 +34,7 @@ static bool on_vector_unit(const struct graph_node *node)
 	case GRAPH_OP_SOFTMAX:
 	case GRAPH_OP_LAYERNORM:
 	case GRAPH_OP_REDUCE:
+	case GRAPH_OP_CAST:
 	case GRAPH_OP_QUANTIZE:
 	case GRAPH_OP_DEQUANTIZE:
 		return true;

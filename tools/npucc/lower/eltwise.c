@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Element-wise operators: ELTWISE, ACTIVATION, BATCHNORM, PRELU, WHERE, CAST. Tiles of the output
+ * Element-wise operators: ELTWISE, ACTIVATION, BATCHNORM, PRELU, WHERE. Tiles of the output
  * stream through the vector unit; loads on DMA channel 0, stores on channel 1.
  */
 #include "eltwise_function.h"
@@ -81,10 +81,6 @@ static int build(const struct graph_node *node, struct vector_program *program,
 			return -1;
 		a = stream_source(sources, node->inputs[0]);
 		vector_activation(program, &node->attr.activation, VECTOR_OUT, a);
-		return 0;
-	case GRAPH_OP_CAST:
-		a = stream_source(sources, node->inputs[0]);
-		vector_step(program, NPU_VEC_COPY, VECTOR_OUT, a, VECTOR_NONE, VECTOR_NONE, 0);
 		return 0;
 	case GRAPH_OP_BATCHNORM:
 		a = stream_source(sources, node->inputs[0]);

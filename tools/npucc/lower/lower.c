@@ -208,6 +208,8 @@ static lower_function lower_dispatch(const struct graph_node *node)
 		return lower_conv;
 	case GRAPH_OP_MATMUL:
 		return lower_matmul;
+	case GRAPH_OP_CAST:
+		return lower_cast;
 	case GRAPH_OP_QUANTIZE:
 		return lower_quantize;
 	case GRAPH_OP_DEQUANTIZE:
@@ -218,7 +220,6 @@ static lower_function lower_dispatch(const struct graph_node *node)
 	case GRAPH_OP_PRELU:
 	case GRAPH_OP_BATCHNORM:
 	case GRAPH_OP_WHERE:
-	case GRAPH_OP_CAST:
 		return lower_eltwise;
 	case GRAPH_OP_POOL:
 		return lower_pool;

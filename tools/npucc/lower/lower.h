@@ -124,7 +124,8 @@ int lower_conv(struct lower *lower, struct graph_node *node);		/* dense and grou
 int lower_matvec(struct lower *lower, struct graph_node *node);		/* precision_vector_conv() */
 int lower_depthwise(struct lower *lower, struct graph_node *node);	/* group == channels */
 int lower_matmul(struct lower *lower, struct graph_node *node);		/* constant and activation B, batched */
-int lower_eltwise(struct lower *lower, struct graph_node *node);	/* ELTWISE, ACTIVATION, BATCHNORM, PRELU, WHERE, CAST */
+int lower_eltwise(struct lower *lower, struct graph_node *node);	/* ELTWISE, ACTIVATION, BATCHNORM, PRELU, WHERE */
+int lower_cast(struct lower *lower, struct graph_node *node);
 int lower_quantize(struct lower *lower, struct graph_node *node);
 int lower_dequantize(struct lower *lower, struct graph_node *node);
 int lower_quantized_eltwise(struct lower *lower, struct graph_node *node);	/* ELTWISE, ACTIVATION on bytes */
