@@ -36,6 +36,22 @@ def unsupported_model(op="NoSuchOperator"):
     return onnx_file.model(nodes, info[:1], info[1:])
 
 
+def samples(place, name, *files):
+    """A folder of samples: (name, contents) each."""
+    folder = os.path.join(place, name)
+    os.mkdir(folder)
+    for file_name, contents in files:
+        write(os.path.join(folder, file_name), contents)
+    return folder
+
+
+def zeros(count):
+    """An .npy file of float32."""
+    header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (%d,), }" % count
+    header = header.ljust(117) + b"\n"
+    return b"\x93NUMPY\x01\x00" + bytes([len(header), 0]) + header + bytes(4 * count)
+
+
 class Tests:
     def __init__(self, npucc, model, folder):
         self.npucc, self.model, self.folder = npucc, model, folder
@@ -58,6 +74,25 @@ class Tests:
         self.npucc.works("compile", self.model, "-o", self.path("b.npu"), "--no-cache")
         with open(self.path("a.npu"), "rb") as a, open(self.path("b.npu"), "rb") as b:
             return "" if a.read() == b.read() else "the files differ"
+
+    def calibrate_twice(self):
+        """Random samples are the same ones every time."""
+        results = []
+        for name in ("r.npu", "s.npu"):
+            self.npucc.works("compile", self.model, "-o", self.path(name), "--no-cache", "--calib", "random")
+            with open(self.path(name), "rb") as file:
+                results.append(file.read())
+        with open(self.path("a.npu"), "rb") as file:
+            results.append(file.read())
+        if results[0] != results[1]:
+            return "the files differ"
+        return "" if results[0] != results[2] else "it is the program in fp16"
+
+    def calibrate_on_zeros(self):
+        """Values that never differ from zero have no range; that is no error."""
+        folder = samples(self.folder, "zeros", ("a.npy", zeros(784)), ("b.npy", zeros(784)))
+        self.npucc.works("compile", self.model, "-o", self.path("z.npu"), "--calib", folder, "--precision", "int8")
+        return ""
 
     def compile_json(self):
         found = self.npucc.json("compile", self.model, "-o", self.path("c.npu"), "--json", "--no-cache")
@@ -128,10 +163,25 @@ def main():
         tests = Tests(npucc, model, place)
         tap.run("npucc compile", tests.compile_quietly)
         tap.run("npucc compile twice", tests.compile_twice)
+        tap.run("npucc compile --calib random twice", tests.calibrate_twice)
+        tap.run("npucc compile --calib with zeros", tests.calibrate_on_zeros)
         tap.run("npucc compile --json", tests.compile_json)
         tap.run("npucc scan --json", tests.scan_json)
         tap.run("npucc scan", tests.scan_text)
         tap.run("npucc scan of an unknown operator", tests.scan_unsupported)
+        good, two = samples(place, "good", ("a.npy", zeros(784))), samples(place, "two")
+        samples(two, "pair", ("a.npy", zeros(784)), ("b.npy", zeros(784)))
+        for name, words, says in [
+                ("int8 without samples", ["--precision", "int8"], ["--calib"]),
+                ("int16", ["--precision", "int16"], ["int16"]),
+                ("samples and fp16", ["--calib", good, "--precision", "fp16"], ["fp16"]),
+                ("samples that are not there", ["--calib", os.path.join(place, "none")], ["none", "No such file"]),
+                ("no samples", ["--calib", samples(place, "empty")], ["0 samples"]),
+                ("a sample of text", ["--calib", samples(place, "text", ("a.npy", b"hello"))], ["a.npy"]),
+                ("a sample of another size", ["--calib", samples(place, "small", ("a.npy", zeros(783)))],
+                 ["a.npy", "784"]),
+                ("a sample of two inputs", ["--calib", two], ["pair", "2 files"])]:
+            tap.run("npucc compile with " + name, tests.fails_without_output, model, *words, says=says)
         cut = open(model, "rb").read()[:9000]
         for name, path, says in [
                 ("a model that is not there", os.path.join(place, "none.onnx"), ["none.onnx", "No such file"]),

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpreter.h"
+#include "fold/interpreter.h"
 #include "npucc_front.h"
 #include "npy.h"
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "fold/eval.h"
-#include "interpreter.h"
+#include "fold/interpreter.h"
 
 static bool read_tensor(struct node_case *node_case, const char *path, struct node_tensor *out)
 {

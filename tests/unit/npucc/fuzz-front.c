@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fold/eval.h"
-#include "interpreter.h"
+#include "fold/interpreter.h"
 #include "npucc_front.h"
 #include "scan/scan.h"
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "fuse/fuse.h"
-#include "interpreter.h"
+#include "fold/interpreter.h"
 #include "npucc_front.h"
 #include "onnx_builder.h"
 

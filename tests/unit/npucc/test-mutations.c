@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "fold/eval.h"
-#include "interpreter.h"
+#include "fold/interpreter.h"
 #include "node_models.h"
 #include "onnx_builder.h"
 

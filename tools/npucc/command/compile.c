@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "../fuse/fuse.h"
+#include "calibration.h"
 #include "compile.h"
 
 #include <errno.h>
@@ -54,11 +56,20 @@ static void print_json(const struct compile_report *report, uint32_t merged, dou
 /* Options whose work is not in this compiler: refused where results would differ. */
 static int check_abilities(const struct options *options, struct diag *diag)
 {
-	if (options->calibration || !strcmp(options->precision, "int8") ||
-	    !strcmp(options->precision, "int16"))
+	bool int8 = !strcmp(options->precision, "int8");
+
+	if (!strcmp(options->precision, "int16"))
 		return diag_error(
 			diag,
-			"this compiler writes fp16 programs only; compile without --calib and with --precision auto or fp16");
+			"this compiler has no int16; compile with --precision int8 or fp16");
+	if (int8 && !options->calibration)
+		return diag_error(
+			diag,
+			"--precision int8 needs samples to quantize by; name a folder of them with --calib (models that are quantized already compile in their own integers)");
+	if (options->calibration && !int8 && strcmp(options->precision, "auto"))
+		return diag_error(
+			diag,
+			"--calib quantizes to int8, which --precision fp16 excludes; leave one of the two out");
 	if (options->tune)
 		diag_warning(diag, "--tune has no effect: the cost model alone chooses");
 	return 0;
@@ -86,6 +97,10 @@ static int compile(const struct options *options, struct compile_report *report,
 		.shape_count = options->shape_count,
 		.fusion = (int)options->fusion,
 		.fold_affine = true,
+		/* Each sum of a quantized network is rounded by itself. */
+		.disabled_passes = options->calibration ? (uint64_t)1 << FUSE_RESIDUAL |
+							  (uint64_t)1 << FUSE_AFFINE :
+							  0,
 		.dump = options->dump ? stderr : NULL,
 		.dump_stage = options->dump,
 	};
@@ -100,6 +115,9 @@ static int compile(const struct options *options, struct compile_report *report,
 		goto out;
 	model = npucc_front_load(options->model, &front, diag);
 	if (!model)
+		goto out;
+	if (options->calibration &&
+	    command_calibrate(npucc_model_graph(model), options->calibration, log, diag))
 		goto out;
 	*merged = npucc_model_merged(model);
 	if (log)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Runs a graph of npucc on concrete inputs, node by node, with the evaluator
- * that folds constants. Compared with expected outputs of others it tells
- * whether import, shape inference, folding and fusion kept a model's meaning.
+ * that folds constants: for calibration, and for tests, which compare import, folding and fusion
+ * with others' results.
  */
-#ifndef TESTS_SUPPORT_NPUCC_INTERPRETER_H
-#define TESTS_SUPPORT_NPUCC_INTERPRETER_H
+#ifndef NPUCC_FOLD_INTERPRETER_H
+#define NPUCC_FOLD_INTERPRETER_H
 
-#include "graph/graph.h"
+#include "../graph/graph.h"
 
 struct interpreter;
 
@@ -23,5 +23,9 @@ int interpreter_run(struct interpreter *interpreter, struct diag *diag);
 
 /* interpreter_output - elements of output @index after a run. */
 const void *interpreter_output(const struct interpreter *interpreter, uint32_t index);
+
+/* interpreter_value - elements of any @value after a run. */
+const void *interpreter_value(const struct interpreter *interpreter,
+			      const struct graph_value *value);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fold/eval.h"
+#include "eval.h"
 
 struct interpreter {
 	struct graph *graph;
@@ -64,7 +64,8 @@ int interpreter_input(struct interpreter *interpreter, uint32_t index, const voi
 	return 0;
 }
 
-static const void *operand(const struct interpreter *interpreter, const struct graph_value *value)
+const void *interpreter_value(const struct interpreter *interpreter,
+			      const struct graph_value *value)
 {
 	if (!value)
 		return NULL;
@@ -82,7 +83,7 @@ static int run_node(struct interpreter *interpreter, const struct graph_node *no
 	if (!inputs || !outputs)
 		goto out;
 	for (i = 0; i < node->input_count; i++)
-		inputs[i] = operand(interpreter, node->inputs[i]);
+		inputs[i] = interpreter_value(interpreter, node->inputs[i]);
 	for (i = 0; i < node->output_count; i++) {
 		outputs[i] = fresh(interpreter, node->outputs[i]);
 		if (!outputs[i])
@@ -107,5 +108,5 @@ int interpreter_run(struct interpreter *interpreter, struct diag *diag)
 
 const void *interpreter_output(const struct interpreter *interpreter, uint32_t index)
 {
-	return operand(interpreter, interpreter->graph->outputs[index]);
+	return interpreter_value(interpreter, interpreter->graph->outputs[index]);
 }
