@@ -45,6 +45,7 @@ static void finish(struct npu_model *model, struct npu_slot *slot, const struct 
 	const struct npu_packet_exec *exec = &slot->packet.exec;
 	struct npu_queue *queue = npu_slot_queue(model, slot);
 
+	npu_context_counters_add(model, queue->context, counters);
 	npu_retire_task(model, slot, le64toh(exec->record), record, le16toh(exec->signal_sem),
 			events);
 	if (!queue->graph.active)

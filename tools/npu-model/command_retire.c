@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Completion: record, read index, semaphore, interrupt, in this order. Manual: queues.rst, "Order".
+ * Completion: record, counters, read index, semaphore, interrupt, in this order. Manual: queues.rst,
+ * "Order".
  */
 #include <string.h>
 
@@ -132,6 +133,7 @@ void npu_retire_handle(struct npu_model *model, struct npu_alarm *event)
 	const struct npu_retire *retire = &slot->retire[slot->retire_first % NPU_RETIRES];
 	uint32_t error = write_record(model, retire);
 
+	npu_context_counters_store(model, retire->context);
 	write_index(model, retire);
 	if (retire->signal != NPU_SEM_NONE)
 		npu_semaphore_add(model, retire->context, retire->signal, 1);

@@ -4,8 +4,8 @@
  *
  * Read in this order: event.h (what happens next), npu_model.c (the loop), command_processor.h (a
  * packet's way), task.h, front_end.c, engine.c (an instruction's way), bandwidth.h (how long it
- * takes), operation.h and execute.h (what it does), dma.c, mmu.h, semaphore.h, registers.h,
- * control_core.h.
+ * takes), operation.h and execute.h (what it does), dma.c, mmu.h, semaphore.h, context_counters.h,
+ * registers.h, control_core.h.
  *
  * All state hangs on struct npu_model; events are members of what they are about, so running
  * allocates nothing. Whatever ends a task resets its clusters at once: a function that may have
@@ -23,6 +23,7 @@
 #include "cluster.h"
 #include "command_processor.h"
 #include "config.h"
+#include "context_counters.h"
 #include "control_core.h"
 #include "event.h"
 #include "mmu.h"
@@ -50,6 +51,7 @@ struct npu_model {
 	struct npu_registers registers;
 	struct npu_command_processor command;
 	struct npu_semaphores semaphores;
+	struct npu_context_costs costs[NPU_CONTEXTS_MAX];
 	struct npu_control_core core;
 	uint8_t *global;
 	uint8_t *global_owner;		/* scrub.h: whose data is in a piece */

@@ -100,6 +100,7 @@ void npu_model_reset(struct npu_model *model)
 	npu_command_reset(model);
 	npu_mmu_init(&model->mmu, &model->config);
 	npu_semaphores_init(&model->semaphores);
+	memset(model->costs, 0, sizeof(model->costs));
 	npu_registers_reset(model);
 	npu_core_reset(model);
 	memset(&model->counters, 0, sizeof(model->counters));

@@ -134,6 +134,7 @@ static void context_update(struct npu_model *model, uint32_t context)
 			    le64toh(entry.page_table) & ~NPU_PAGE_MASK);
 	npu_semaphore_context_update(model, context, valid, le64toh(entry.semaphores),
 				     le64toh(entry.thresholds));
+	npu_context_counters_update(model, context, valid, le64toh(entry.counters));
 }
 
 static void tlb_invalidate(struct npu_model *model, uint32_t value)

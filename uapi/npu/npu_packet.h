@@ -197,6 +197,16 @@ struct npu_profile_mark {
 };
 
 /* ---------------------------------------------------------- kernel-owned memory */
+/* What the tasks of a context have cost; the device adds a task when its record is written. */
+struct npu_context_counters {
+	__le64 mac_cycles;	/* as in struct npu_record, but never saturated */
+	__le64 out_cycles;
+	__le64 vector_cycles;
+	__le64 dma_cycles;
+	__le64 tasks;		/* EXEC and COPY packets that ended */
+	__le64 reserved[3];
+};
+
 /* What a task did that was ended: struct npu_fault, access. */
 enum npu_fault_access {
 	NPU_FAULT_READ = 0,
@@ -238,7 +248,8 @@ struct npu_context_entry {
 	__le64 page_table;	/* DMA address of the Sv39 root, 4 KiB aligned */
 	__le64 semaphores;	/* DMA address of __le64[semaphores]: write-back area, 4 KiB aligned */
 	__le64 thresholds;	/* DMA address of __le64[semaphores]: watch thresholds, 4 KiB aligned */
-	__u8 reserved1[32];
+	__le64 counters;	/* DMA address of struct npu_context_counters, 64-byte aligned; or 0 */
+	__u8 reserved1[24];
 };
 
 #define NPU_CONTEXT_VALID	1u

@@ -125,6 +125,7 @@ void board_update_context(struct board *board, unsigned int context, bool valid)
 		.page_table = board->root[context],
 		.semaphores = BOARD_AREA(context),
 		.thresholds = BOARD_THRESHOLDS(context),
+		.counters = BOARD_COUNTERS(context),
 	};
 	npu_model_register_write(board->model, NPU_REG_CONTEXT_UPDATE, context);
 }

@@ -28,6 +28,7 @@
 #define BOARD_EVENTS_LOG2	6
 #define BOARD_FAULTS		(BOARD_MEMORY_BASE + 0x2000)
 #define BOARD_FAULTS_LOG2	5
+#define BOARD_COUNTERS(context) (BOARD_MEMORY_BASE + 0x3000 + (context) * 64ull)
 #define BOARD_AREA(context)	(BOARD_MEMORY_BASE + 0x10000 + (context) * 0x1000ull)
 #define BOARD_THRESHOLDS(context) (BOARD_MEMORY_BASE + 0x50000 + (context) * 0x1000ull)
 
