@@ -27,6 +27,17 @@ int npu_context_table_init(struct npu_device *ndev)
 	return 0;
 }
 
+static size_t npu_context_values_bytes(struct npu_context *ctx)
+{
+	return ctx->ndev->caps.semaphores * sizeof(__le64);
+}
+
+/* Behind values and status word, in the device's terms one burst. */
+static size_t npu_context_counters_offset(struct npu_context *ctx)
+{
+	return ALIGN(npu_context_values_bytes(ctx) + sizeof(__le32), sizeof(*ctx->counters));
+}
+
 static void npu_context_update(struct npu_context *ctx, u32 flags)
 {
 	struct npu_device *ndev = ctx->ndev;
@@ -38,15 +49,11 @@ static void npu_context_update(struct npu_context *ctx, u32 flags)
 		entry->page_table = cpu_to_le64(npu_pgtable_root(&ctx->vm.tables));
 		entry->semaphores = cpu_to_le64(ctx->area_dma);
 		entry->thresholds = cpu_to_le64(ctx->thresholds_dma);
+		entry->counters = cpu_to_le64(ctx->area_dma + npu_context_counters_offset(ctx));
 		entry->flags = cpu_to_le32(flags);
 	}
 	/* writel() orders the entry before the device is asked to read it. */
 	npu_write(ndev, NPU_REG_CONTEXT_UPDATE, ctx->index);
-}
-
-static size_t npu_context_values_bytes(struct npu_context *ctx)
-{
-	return ctx->ndev->caps.semaphores * sizeof(__le64);
 }
 
 /*
@@ -58,13 +65,14 @@ static int npu_context_area_init(struct npu_context *ctx)
 	struct device *dev = ctx->ndev->drm.dev;
 	size_t values = npu_context_values_bytes(ctx);
 
-	ctx->area_bytes = PAGE_ALIGN(values + sizeof(__le32));
+	ctx->area_bytes = PAGE_ALIGN(npu_context_counters_offset(ctx) + sizeof(*ctx->counters));
 	ctx->area_order = get_order(ctx->area_bytes);
 	ctx->area = alloc_pages(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_COMP, ctx->area_order);
 	if (!ctx->area)
 		return -ENOMEM;
 	ctx->values = page_address(ctx->area);
 	ctx->status = (__le32 *)((void *)ctx->values + values);
+	ctx->counters = (void *)ctx->values + npu_context_counters_offset(ctx);
 	ctx->area_dma = dma_map_page(dev, ctx->area, 0, ctx->area_bytes, DMA_BIDIRECTIONAL);
 	if (dma_mapping_error(dev, ctx->area_dma)) {
 		__free_pages(ctx->area, ctx->area_order);
@@ -194,6 +202,7 @@ static struct npu_context *npu_context_new(struct npu_device *ndev, u32 flags)
 	xa_init_flags(&ctx->queues, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	spin_lock_init(&ctx->wait_lock);
 	INIT_LIST_HEAD(&ctx->waits);
+	INIT_LIST_HEAD(&ctx->ending);
 	ret = npu_vm_init(ndev, &ctx->vm, map_flags);
 	if (!ret)
 		ret = npu_context_area_init(ctx);
@@ -298,7 +307,7 @@ int npu_context_create_ioctl(struct drm_device *drm, void *data, struct drm_file
 	struct npu_context *ctx;
 	int ret, idx;
 
-	if (args->flags & ~DRM_NPU_CTX_SMALL_PAGES || args->pad)
+	if (args->flags & ~DRM_NPU_CTX_SMALL_PAGES || args->pad || args->pad2)
 		return -EINVAL;
 	ret = npu_device_enter(ndev, &idx);
 	if (ret)
@@ -323,6 +332,7 @@ int npu_context_create_ioctl(struct drm_device *drm, void *data, struct drm_file
 				  (u64)ctx->id << NPU_MMAP_NUMBER_SHIFT;
 	args->semaphores_bytes = ctx->area_bytes;
 	args->status_offset = (void *)ctx->status - (void *)ctx->values;
+	args->counters_offset = npu_context_counters_offset(ctx);
 	xa_store(&nfile->contexts, ctx->id, ctx, 0);
 	goto exit;
 shut:
@@ -357,10 +367,11 @@ int npu_context_destroy_ioctl(struct drm_device *drm, void *data, struct drm_fil
 
 	if (args->pad)
 		return -EINVAL;
-	ctx = xa_erase(&nfile->contexts, args->ctx);
+	ctx = npu_usage_begin_end(nfile, args->ctx);
 	if (!ctx)
 		return -ENOENT;
 	npu_context_shut(ctx);
+	npu_usage_end(nfile, ctx);
 	npu_context_put(ctx);
 	return 0;
 }

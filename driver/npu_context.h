@@ -69,12 +69,17 @@ struct npu_context {
 	__le64 *values;
 	/** @status: in @area, behind the values */
 	__le32 *status;
-	/** @area_dma: address of the values for the device; under hw_lock */
+	/** @counters: in @area, what its tasks have cost; only the device writes them */
+	const struct npu_context_counters *counters;
+	/** @area_dma: address of @area for the device; under hw_lock */
 	dma_addr_t area_dma;
 	/** @thresholds: of watches */
 	__le64 *thresholds;
 	/** @thresholds_dma: their address for the device */
 	dma_addr_t thresholds_dma;
+
+	/** @ending: in the file's list while it is destroyed; under its contexts' lock */
+	struct list_head ending;
 
 	/** @wait_lock: all that follows */
 	spinlock_t wait_lock;
@@ -130,6 +135,10 @@ int npu_context_status_ioctl(struct drm_device *drm, void *data, struct drm_file
 void npu_context_fault(struct npu_context *ctx, const struct npu_fault *fault);
 int npu_context_mmap(struct npu_file *file, struct vm_area_struct *vma, u32 id,
 		     unsigned long first_page);
+
+/* npu_fdinfo.c */
+struct npu_context *npu_usage_begin_end(struct npu_file *file, u32 id);
+void npu_usage_end(struct npu_file *file, struct npu_context *ctx);
 
 /* npu_mmu.c */
 int npu_vm_init(struct npu_device *ndev, struct npu_vm *vm, unsigned int map_flags);

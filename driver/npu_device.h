@@ -169,13 +169,31 @@ struct npu_device {
 };
 
 /**
+ * struct npu_usage - what tasks have cost, cycles summed over the engines of a kind
+ * @mac: MAC arrays
+ * @vector: vector units
+ * @dma: DMA channels
+ * @tasks: number of tasks that ended
+ */
+struct npu_usage {
+	u64 mac;
+	u64 vector;
+	u64 dma;
+	u64 tasks;
+};
+
+/**
  * struct npu_file - an open file
  * @ndev: the device
  * @contexts: struct npu_context by number, each with a reference
+ * @ending: contexts that are in @contexts no more, but not ended yet; under its lock
+ * @ended: what those that have ended cost; under the same lock
  */
 struct npu_file {
 	struct npu_device *ndev;
 	struct xarray contexts;
+	struct list_head ending;
+	struct npu_usage ended;
 };
 
 static inline struct npu_device *to_npu_device(struct drm_device *drm)

@@ -113,6 +113,7 @@ static int npu_open(struct drm_device *drm, struct drm_file *file)
 		return -ENOMEM;
 	nfile->ndev = to_npu_device(drm);
 	xa_init_flags(&nfile->contexts, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	INIT_LIST_HEAD(&nfile->ending);
 	file->driver_priv = nfile;
 	return 0;
 }

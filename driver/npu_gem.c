@@ -17,6 +17,14 @@
 /* MODULE_IMPORT_NS() takes a word in older kernels and a string in newer ones. */
 MODULE_INFO(import_ns, "DMA_BUF");
 
+/* For fdinfo: whether there are pages. A hint, as they can come and go at any time. */
+static enum drm_gem_object_status npu_gem_status(struct drm_gem_object *obj)
+{
+	struct drm_gem_shmem_object *shmem = to_drm_gem_shmem_obj(obj);
+
+	return READ_ONCE(shmem->pages) || obj->import_attach ? DRM_GEM_OBJECT_RESIDENT : 0;
+}
+
 static const struct drm_gem_object_funcs npu_gem_funcs = {
 	.free = drm_gem_shmem_object_free,
 	.print_info = drm_gem_shmem_object_print_info,
@@ -26,6 +34,7 @@ static const struct drm_gem_object_funcs npu_gem_funcs = {
 	.vmap = drm_gem_shmem_object_vmap,
 	.vunmap = drm_gem_shmem_object_vunmap,
 	.mmap = drm_gem_shmem_object_mmap,
+	.status = npu_gem_status,
 	.vm_ops = &drm_gem_shmem_vm_ops,
 };
 

@@ -45,7 +45,14 @@ extern "C" {
  * The semaphore area is an array of __le64, one a semaphore, and behind them a __le32 status
  * word: zero while the context works, afterwards an errno (EIO, ENODEV) that tells why it does not.
  * It can only be mapped for reading. Values are to be loaded with acquire semantics. The mapping
- * stays when context, file or device are gone.
+ * stays when context, file or device are gone. Further behind is a struct npu_context_counters,
+ * which the device keeps up to date; it grows before the semaphore that a task signals.
+ *
+ * The sums of these counters over the contexts a file has and had are in /proc/PID/fdinfo/FD, by
+ * the rules of the kernel's drm-usage-stats.rst, for the engines mac, vector and dma:
+ * drm-engine-mac in ns, drm-cycles-mac in cycles of the device, drm-maxfreq-mac its clock, and
+ * drm-engine-capacity-mac, as there are several of each. npu-tasks, npu-contexts and npu-queues
+ * are our own.
  *
  * A doorbell is one page, to be mapped shared and for writing only. The mapping is not inherited by
  * fork(). Stores to the doorbell of a queue that is gone do nothing.
@@ -220,8 +227,10 @@ enum drm_npu_ctx_flags {
  * @semaphores: out: number of its semaphores, all zero
  * @pad: zero
  * @semaphores_offset: out: for mmap() of the semaphore area
- * @semaphores_bytes: out: of the whole area, status word included
+ * @semaphores_bytes: out: of the whole area, status word and counters included
  * @status_offset: out: where in the area the status word is
+ * @counters_offset: out: where in the area the struct npu_context_counters is
+ * @pad2: zero
  *
  * Errors: -EINVAL (flags), -ENOSPC (all contexts of the device are in use), -ENOMEM.
  */
@@ -233,6 +242,8 @@ struct drm_npu_ctx_create {
 	__u64 semaphores_offset;
 	__u32 semaphores_bytes;
 	__u32 status_offset;
+	__u32 counters_offset;
+	__u32 pad2;
 };
 
 /**

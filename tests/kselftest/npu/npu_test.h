@@ -136,6 +136,7 @@ static inline int npu_wait(int fd, uint32_t ctx, uint32_t sem, uint64_t value, i
 /* A context with a queue, ready to take packets. */
 struct npu_lane {
 	int fd;
+	struct drm_npu_ctx_create made;
 	uint32_t ctx, queue, handle;
 	unsigned char *ring;
 	volatile uint32_t *doorbell;
@@ -152,7 +153,8 @@ static inline int npu_lane_open(struct npu_lane *lane, int fd)
 
 	memset(lane, 0, sizeof(*lane));
 	lane->fd = fd;
-	lane->ctx = npu_context(fd);
+	if (!npu_call(fd, DRM_IOCTL_NPU_CTX_CREATE, &lane->made))
+		lane->ctx = lane->made.ctx;
 	lane->handle = npu_buffer(fd, LANE_BYTES);
 	if (!lane->ctx || !lane->handle)
 		return -ENOMEM;

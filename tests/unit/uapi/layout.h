@@ -40,7 +40,7 @@ AT(drm_npu_gem_info, flags, 4);
 AT(drm_npu_gem_info, size, 8);
 AT(drm_npu_gem_info, mmap_offset, 16);
 
-SIZE(drm_npu_ctx_create, 32);
+SIZE(drm_npu_ctx_create, 40);
 AT(drm_npu_ctx_create, flags, 0);
 AT(drm_npu_ctx_create, ctx, 4);
 AT(drm_npu_ctx_create, semaphores, 8);
@@ -48,6 +48,8 @@ AT(drm_npu_ctx_create, pad, 12);
 AT(drm_npu_ctx_create, semaphores_offset, 16);
 AT(drm_npu_ctx_create, semaphores_bytes, 24);
 AT(drm_npu_ctx_create, status_offset, 28);
+AT(drm_npu_ctx_create, counters_offset, 32);
+AT(drm_npu_ctx_create, pad2, 36);
 
 SIZE(drm_npu_ctx_destroy, 8);
 AT(drm_npu_ctx_destroy, ctx, 0);
@@ -114,7 +116,7 @@ AT(drm_npu_sem_wait, pad, 36);
 HOLDS(DRM_IOCTL_NPU_GET_PARAM == 0xc0106440u);
 HOLDS(DRM_IOCTL_NPU_GEM_CREATE == 0xc0106441u);
 HOLDS(DRM_IOCTL_NPU_GEM_INFO == 0xc0186442u);
-HOLDS(DRM_IOCTL_NPU_CTX_CREATE == 0xc0206443u);
+HOLDS(DRM_IOCTL_NPU_CTX_CREATE == 0xc0286443u);
 HOLDS(DRM_IOCTL_NPU_CTX_DESTROY == 0xc0086444u);
 HOLDS(DRM_IOCTL_NPU_CTX_STATUS == 0xc0386445u);
 HOLDS(DRM_IOCTL_NPU_VM_BIND == 0xc0186446u);
