@@ -17,6 +17,12 @@
  */
 bool precision_vector_conv(const struct graph_node *node);
 
+/*
+ * precision_vector_matmul - @node multiplies powers (squares and their sums) by a small fp32 matrix: done in
+ * fp32 by the vector unit, since the array's fp16 operands would overflow.
+ */
+bool precision_vector_matmul(const struct graph_node *node);
+
 /* precision_wide - @value is held in fp32, not in the graph's float type; inputs and outputs may be, too. */
 bool precision_wide(const struct graph_value *value);
 

@@ -207,7 +207,7 @@ static lower_function lower_dispatch(const struct graph_node *node)
 			return lower_depthwise;
 		return lower_conv;
 	case GRAPH_OP_MATMUL:
-		return lower_matmul;
+		return precision_vector_matmul(node) ? lower_matvec : lower_matmul;
 	case GRAPH_OP_CAST:
 		return lower_cast;
 	case GRAPH_OP_QUANTIZE:

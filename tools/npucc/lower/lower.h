@@ -121,7 +121,7 @@ int lower_node(struct lower *lower, struct graph_node *node);
 
 /* Operators (one file each, named after it) */
 int lower_conv(struct lower *lower, struct graph_node *node);		/* dense and grouped CONV */
-int lower_matvec(struct lower *lower, struct graph_node *node);		/* precision_vector_conv() */
+int lower_matvec(struct lower *lower, struct graph_node *node);		/* precision_vector_conv(), _matmul() */
 int lower_depthwise(struct lower *lower, struct graph_node *node);	/* group == channels */
 int lower_matmul(struct lower *lower, struct graph_node *node);		/* constant and activation B, batched */
 int lower_eltwise(struct lower *lower, struct graph_node *node);	/* ELTWISE, ACTIVATION, BATCHNORM, PRELU, WHERE */

@@ -78,7 +78,7 @@ void mac_set_types(struct mac_problem *problem)
 	problem->types = (struct mac_types){
 		.activations = NPU_DTYPE_FP16,
 		.weights = NPU_DTYPE_FP16,
-		.output = NPU_DTYPE_FP16,
+		.output = placement_of(problem->node->outputs[0])->dtype,
 		.residual = NPU_DTYPE_FP16,
 		.sums = NPU_OUT_SUM_FP,
 	};

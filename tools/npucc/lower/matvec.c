@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Convolutions of one position (squeeze-and-excitation gates): a matrix times a vector, in fp32 on the
- * vector unit. Rows of the matrix stream through; the vector stays.
+ * Convolutions of one position (squeeze-and-excitation gates), and products of powers: a matrix times a vector
+ * or a few, in fp32 on the vector unit. Rows of the matrix stream through; the vector stays.
  */
 #include <endian.h>
 
+#include "../layout/view.h"
 #include "tile_pipeline.h"
 #include "vector_program.h"
 
@@ -100,33 +101,69 @@ static int wide_constant(struct lower *lower, const struct graph_value *value, c
 	return placement->offset < 0 ? -1 : 0;
 }
 
-/* The channel dim of a [1,C,1,1] value as rows (or along the rows). */
-static struct placement channels_as(const struct placement *from, uint32_t dim)
-{
-	struct placement view = *from;
+enum { SPACE_VECTORS, SPACE_ROWS, SPACE_PLACES, SPACE_RANK };	/* dims of the space */
 
-	view.rank = 2;
-	view.dims[dim] = from->dims[1];
-	view.strides[dim] = from->strides[1];
-	view.dims[1 - dim] = 1;
-	view.strides[1 - dim] = 0;
-	return view;
+/*
+ * @from as a matrix [vectors, elements], its elements put along @dim of the space. A [1,C,1,1] value
+ * is one vector. False when no strides do that.
+ */
+static bool vectors_as(const struct placement *from, int64_t elements, uint32_t dim,
+		       struct placement *view)
+{
+	int64_t count = 1;
+	struct placement matrix;
+
+	for (uint32_t i = 0; i < from->rank; i++)
+		count *= from->dims[i];
+	if (!view_reshape(from, 2, (const int64_t[2]){ count / elements, elements }, &matrix))
+		return false;
+	*view = *from;
+	view->rank = SPACE_RANK;
+	for (uint32_t i = 0; i < SPACE_RANK; i++) {
+		view->dims[i] = 1;
+		view->strides[i] = 0;
+	}
+	view->dims[SPACE_VECTORS] = matrix.dims[0];
+	view->strides[SPACE_VECTORS] = matrix.strides[0];
+	view->dims[dim] = matrix.dims[1];
+	view->strides[dim] = matrix.strides[1];
+	return true;
+}
+
+/* The weights as rows of @rows of @places elements: those of a convolution are, others by strides. */
+static int read_matrix(struct lower *lower, const struct graph_node *node, const int64_t dims[2],
+		       struct placement *matrix)
+{
+	bool by_columns = node->op == GRAPH_OP_MATMUL && !node->attr.matmul.transpose_b;
+	const int64_t by_row[2] = { dims[1], 1 }, by_column[2] = { 1, dims[0] };
+
+	return wide_constant(lower, node->inputs[GRAPH_IN_WEIGHT], dims, by_columns ? by_column : by_row,
+			     matrix);
 }
 
 static int make_space(struct lower *lower, const struct graph_node *node, struct space *space)
 {
-	const struct graph_value *weight = node->inputs[GRAPH_IN_WEIGHT];
 	const struct graph_value *bias = node->input_count > GRAPH_IN_BIAS ?
 					 node->inputs[GRAPH_IN_BIAS] : NULL;
-	const int64_t dims[2] = { weight->dims[0], weight->dims[1] };
-	const int64_t rows[2] = { weight->dims[0], 1 };
-	struct placement out = channels_as(placement_of(node->outputs[0]), 0), in, matrix, added;
+	const struct placement *result = placement_of(node->outputs[0]);
+	bool is_conv = node->op == GRAPH_OP_CONV;
+	uint32_t last = is_conv ? 1 : result->rank - 1;
+	const struct graph_value *x = node->inputs[GRAPH_IN_X];
+	const int64_t matrix_dims[2] = { result->dims[last], x->dims[is_conv ? 1 : x->rank - 1] };
+	int64_t dims[SPACE_RANK] = { 1, matrix_dims[0], matrix_dims[1] };
+	const int64_t rows[2] = { matrix_dims[0], 1 };
+	struct placement out, in, matrix, added;
 
-	if (lower_read_placement(lower, node->inputs[GRAPH_IN_X], &in) ||
-	    wide_constant(lower, weight, dims, (const int64_t[2]){ dims[1], 1 }, &matrix))
+	if (lower_read_placement(lower, x, &in) ||
+	    read_matrix(lower, node, matrix_dims, &matrix))
 		return -1;
-	in = channels_as(&in, 1);
-	space_init(space, 2, dims);
+	if (!vectors_as(result, matrix_dims[0], SPACE_ROWS, &out) ||
+	    !vectors_as(&in, matrix_dims[1], SPACE_PLACES, &in))
+		return diag_error(lower->diag,
+				  "node '%s' (%s): its operands are not laid out as vectors; put a Reshape before it",
+				  node->name, node->op_type);
+	dims[SPACE_VECTORS] = out.dims[SPACE_VECTORS];
+	space_init(space, SPACE_RANK, dims);
 	space_add(space, &out);
 	space_add(space, &matrix);
 	space_add(space, &in);
@@ -168,6 +205,6 @@ int lower_matvec(struct lower *lower, struct graph_node *node)
 				  "node '%s' (%s): a row of %lld weights does not fit %u bytes of local SRAM; raise --max-sram-bytes",
 				  node->name, node->op_type, (long long)row,
 				  lower_local_free(lower, 0));
-	lower->figures.macs = (uint64_t)graph_element_count(node->inputs[GRAPH_IN_WEIGHT]);
+	lower->figures.macs = (uint64_t)(graph_element_count(node->outputs[0]) * row);
 	return tile_pipeline_run(lower, &tiling, &kernel);
 }

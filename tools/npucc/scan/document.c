@@ -67,7 +67,7 @@ static bool has_rows(enum graph_op op)
 
 static void print_heading(const char *text, char line)
 {
-	printf("%s\n", text);
+	printf("\n%s\n", text);
 	for (size_t i = 0; i < strlen(text); i++)
 		putchar(line);
 	printf("\n\n");
@@ -76,33 +76,34 @@ static void print_heading(const char *text, char line)
 static void print_table(enum graph_op op)
 {
 	if (!has_rows(op)) {
-		printf("No limits of its own.\n\n");
+		printf("No limits of its own.\n");
 		return;
 	}
 	printf(".. list-table::\n   :header-rows: 1\n   :widths: 25 40 35\n\n"
 	       "   * - field\n     - supported\n     - else\n");
 	print_rows(op);
-	putchar('\n');
 }
 
 static void print_operator(enum graph_op op)
 {
 	print_heading(graph_op_name(op), '-');
-	printf("%s. Runs on %s.\n\n", onnx_names[op] ? onnx_names[op] : graph_op_name(op),
+	printf("%s. Runs on %s.\n", onnx_names[op] ? onnx_names[op] : graph_op_name(op),
 	       place_name(scan_operators[op]));
-	if (scan_operators[op] != SCAN_NONE)
-		print_table(op);
+	if (scan_operators[op] == SCAN_NONE)
+		return;
+	putchar('\n');
+	print_table(op);
 }
 
 int main(void)
 {
 	puts(".. SPDX-License-Identifier: MIT\n"
-	     ".. Written by tools/npucc/scan/document.c from the table of limits; do not edit.\n");
+	     ".. Written by tools/npucc/scan/document.c from the table of limits; do not edit.");
 	print_heading("What npucc compiles", '=');
 	puts("The importer makes one of the operators below of each ONNX operator, whatever its opset; those\n"
 	     "that are not named here are refused. ``npucc scan`` checks a model's nodes against these\n"
 	     "limits, field by field, and the compiler refuses by the same table. Beyond it a node is refused only\n"
-	     "where no tile of it fits local SRAM, or its operands need strides that no descriptor can hold.\n");
+	     "where no tile of it fits local SRAM, or its operands need strides that no descriptor can hold.");
 	print_heading("Every operator", '-');
 	print_table(GRAPH_OP_COUNT);
 	for (int op = GRAPH_OP_UNKNOWN + 1; op < GRAPH_OP_COUNT; op++)
