@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "harness.h"
-#include "interpreter.h"
+#include "fold/interpreter.h"
 #include "lower/vector_program.h"
 #include "onnx_builder.h"
 #include "random.h"

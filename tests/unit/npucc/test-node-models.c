@@ -20,7 +20,8 @@ static const char *corpus;
 static const char *const wrong[] = {
 	"test_cast_FLOAT_to_BFLOAT16",	      "test_qlinearmatmul_2D_int8_float16",
 	"test_qlinearmatmul_2D_int8_float32", "test_qlinearmatmul_3D_int8_float16",
-	"test_qlinearmatmul_3D_int8_float32",
+	"test_qlinearmatmul_3D_int8_float32", "test_castlike_FLOAT_to_BFLOAT16",
+	"test_castlike_FLOAT_to_BFLOAT16_expanded",
 };
 
 static const char *base_name(const char *path)
