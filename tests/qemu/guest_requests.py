@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""What a script in the guest can have done to its machine, by writing a line "npu-host: REQUEST".
+"""What a guest can have done to its machine, by writing a line "npu-host: REQUEST" to /dev/ttyS1.
 
 unplug         take the card out, as by hand: the guest is asked to let go of it
 plug           put it in again
 kill-device    end the card's program as if it had crashed
+counters       send a line to /dev/ttyS1: what the card's program has counted; no access to the card
 """
 import json
+import os
 import re
+import signal
 import socket
+import time
 
 
 def request_lines(text):
@@ -71,6 +75,9 @@ class Requests:
             self.guest.device.kill()
             self.guest.device.wait()
             return
+        if request == "counters":
+            self.tell_counters()
+            return
         if not self.monitor:
             self.monitor = Monitor(self.guest.path("qmp.sock"))
         if request == "unplug":
@@ -81,3 +88,16 @@ class Requests:
             self.monitor.command("device_add", **self.guest.card())
         else:
             raise RuntimeError("the guest's script asks for '%s', which is not known" % request)
+
+    def counters(self):
+        return re.findall(r"^npu-device: (messages .*)$", self.guest.text("device.log"), re.M)
+
+    def tell_counters(self):
+        before = len(self.counters())
+        self.guest.device.send_signal(signal.SIGUSR1)
+        end = time.monotonic() + 10
+        while len(self.counters()) == before:
+            if time.monotonic() > end:
+                raise RuntimeError("npu-device does not tell its counters")
+            time.sleep(0.01)
+        os.write(self.guest.answers, (self.counters()[-1] + "\n").encode())

@@ -15,14 +15,24 @@
 			fail_msg("%s: %s", #call, npurt_last_error()); \
 	} while (0)
 
-struct npurt_device *rig_open(const char *keys)
+static const char *device_name(void)
 {
 	const char *name = getenv("NPU_TEST_DEVICE");
+
+	return name ? name : "sim:npu-v3?memory=256";
+}
+
+bool rig_is_sim(void)
+{
+	return !strncmp(device_name(), "sim:", 4);
+}
+
+struct npurt_device *rig_open(const char *keys)
+{
 	struct npurt_device *device = NULL;
 	char text[128];
 
-	snprintf(text, sizeof(text), "%s%s", name ? name : "sim:npu-v3?memory=256",
-		 keys ? keys : "");
+	snprintf(text, sizeof(text), "%s%s", device_name(), keys ? keys : "");
 	ok(npurt_open(text, &device));
 	return device;
 }
@@ -92,6 +102,30 @@ void rig_check(struct rig *rig, struct npurt_buffer *y, int start)
 				 (double)expected);
 	}
 	free(values);
+}
+
+void rig_note(const char *test, struct npurt_future *future)
+{
+	struct npurt_task_report report = { .size = sizeof(report) };
+	const char *path = getenv("NPU_TEST_NOTES");
+	FILE *file;
+
+	if (!path)
+		return;
+	ok(npurt_future_get_report(future, &report));
+	file = fopen(path, "a");
+	assert_non_null(file);
+	fprintf(file,
+		"%s: status %u cycles %llu mac %llu output %llu vector %llu dma %llu read %llu "
+		"write %llu stalls %llu %llu\n",
+		test, report.status, (unsigned long long)report.cycles,
+		(unsigned long long)report.mac_cycles, (unsigned long long)report.output_cycles,
+		(unsigned long long)report.vector_cycles, (unsigned long long)report.dma_cycles,
+		(unsigned long long)report.dram_read_bytes,
+		(unsigned long long)report.dram_write_bytes,
+		(unsigned long long)report.stall_token_cycles,
+		(unsigned long long)report.stall_memory_cycles);
+	assert_int_equal(fclose(file), 0);
 }
 
 int rig_open_fds(void)

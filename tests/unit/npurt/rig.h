@@ -5,6 +5,8 @@
 #ifndef NPURT_TEST_RIG_H
 #define NPURT_TEST_RIG_H
 
+#include <stdbool.h>
+
 #include "npurt.h"
 #include "npurt/tiny_model.h"
 
@@ -30,6 +32,16 @@ void rig_fill(struct rig *rig, struct npurt_buffer *x, struct npurt_buffer *y, i
 
 /** rig_check() - y = 2 x + w */
 void rig_check(struct rig *rig, struct npurt_buffer *y, int start);
+
+/**
+ * rig_note() - what a task took, for whoever compares devices
+ *
+ * Appends a line to the file $NPU_TEST_NOTES; does nothing without one.
+ */
+void rig_note(const char *test, struct npurt_future *future);
+
+/** rig_is_sim() - the tests' device is the model in the process */
+bool rig_is_sim(void);
 
 /** rig_open_fds() - how many file descriptors this process has */
 int rig_open_fds(void);
