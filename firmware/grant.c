@@ -23,6 +23,8 @@ enum outcome {
 static struct resources resources;
 static u32 requesting;
 static u32 revoking;		/* 0 was written to GRANT, a task still runs on it */
+static u32 preempting;		/* ... which has been asked to leave at its next point */
+static u64 given[SLOTS_MAX];	/* when */
 static u64 rank[SLOTS_MAX];
 static struct resources_need needs[SLOTS_MAX];
 static struct resources_grant had[QUEUES_MAX];	/* 0 clusters: nothing yet */
@@ -60,6 +62,7 @@ void grant_check(unsigned int slot)
 void grant_free(unsigned int slot)
 {
 	revoking &= ~BIT(slot);
+	preempting &= ~BIT(slot);
 	resources_release(&resources, slot);
 }
 
@@ -68,6 +71,27 @@ static void revoke(unsigned int slot)
 	hw_write(NPU_REG_SLOT(slot) + NPU_SLOT_GRANT, 0);
 	revoking |= BIT(slot);
 	grant_check(slot);
+}
+
+/*
+ * Slots that have to give up their clusters do so at their tasks' next points, once they may be
+ * asked to. Returns true while one may not yet.
+ */
+static bool preempt(unsigned int asking, u64 now)
+{
+	unsigned int slot;
+	bool early = false;
+
+	SET_EACH(slot, revoking & ~preempting) {
+		if (!scheduler_preempts(slot_priority(slot), given[slot], slot_priority(asking),
+					now)) {
+			early = true;
+			continue;
+		}
+		slot_preempt(slot);
+		preempting |= BIT(slot);
+	}
+	return early;
 }
 
 static void give(unsigned int slot, const struct resources_grant *grant, u64 now)
@@ -79,6 +103,8 @@ static void give(unsigned int slot, const struct resources_grant *grant, u64 now
 	hw_write(registers + NPU_SLOT_GRANT, grant->clusters);
 	requesting &= ~BIT(slot);
 	revoking &= ~BIT(slot);
+	preempting &= ~BIT(slot);
+	given[slot] = now;
 	resources_take(&resources, slot, grant);
 	had[slot_queue(slot)] = *grant;
 	slot_serve(slot, now);
@@ -237,7 +263,7 @@ bool grant_run(u64 now)
 		enum outcome outcome = serve(slot, now);
 
 		if (outcome == CLOSED)
-			break;
+			return preempt(slot, now) || passed;
 		if (outcome == PASSED)
 			passed = true;
 		waiting &= ~BIT(slot);

@@ -42,6 +42,12 @@ bool policy_yields(const struct policy *policy, unsigned int priority, u64 rank,
 	return rank < policy_rank(policy, now, priority);
 }
 
+bool policy_preempts(const struct policy *policy, unsigned int running, u64 since,
+		     unsigned int waiting, u64 now)
+{
+	return waiting > running || now - since >= policy->slice;
+}
+
 static bool may_go(const struct policy *policy, const struct policy_slot *slot, u64 rank, u64 now)
 {
 	if (slot->activity != POLICY_BUSY)

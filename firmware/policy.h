@@ -85,6 +85,18 @@ unsigned int policy_first(const u64 *rank, const u32 *set, unsigned int words);
 bool policy_yields(const struct policy *policy, unsigned int priority, u64 rank, u64 now);
 
 /**
+ * policy_preempts() - whether one that should give up clusters has to at its next point
+ * @running:	its priority
+ * @since:	when it got them
+ * @waiting:	priority of the one that waits
+ *
+ * It has to for a higher priority, and when it has had its slice: equals take turns in slices, or
+ * saving and restoring would be all they do.
+ */
+bool policy_preempts(const struct policy *policy, unsigned int running, u64 since,
+		     unsigned int waiting, u64 now);
+
+/**
  * policy_victim() - whose slot goes to a waiting queue
  * @slots:	all slots
  * @count:	of them

@@ -33,6 +33,11 @@ bool scheduler_yields(unsigned int priority, u64 rank, u64 now)
 	return policy_yields(&policy, priority, rank, now);
 }
 
+bool scheduler_preempts(unsigned int running, u64 since, unsigned int waiting, u64 now)
+{
+	return policy_preempts(&policy, running, since, waiting, now);
+}
+
 void scheduler_refill(u64 now)
 {
 	unsigned int queue;
@@ -109,7 +114,7 @@ static bool empty_slots(u64 now)
 		victim = policy_victim(&policy, slots, hw.slots, rank, now);
 		if (victim == NONE)
 			return true;
-		slot_detach(victim);
+		slot_vacate(victim);
 		slots[victim].activity = POLICY_ABSENT;
 	}
 	/* All slots are being emptied: the next turn begins with that. */

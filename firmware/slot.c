@@ -45,6 +45,17 @@ void slot_detach(unsigned int slot)
 	grant_withdraw(slot);
 }
 
+void slot_preempt(unsigned int slot)
+{
+	control(slot, NPU_SLOT_PREEMPT);
+}
+
+void slot_vacate(unsigned int slot)
+{
+	slot_preempt(slot);
+	slot_detach(slot);
+}
+
 void slot_kill(unsigned int slot)
 {
 	control(slot, NPU_SLOT_KILL);

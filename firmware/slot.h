@@ -19,6 +19,16 @@ void slot_attach(unsigned int slot, unsigned int queue, u64 rank, u64 now);
 void slot_detach(unsigned int slot);
 
 /**
+ * slot_vacate() - the same, after the running task or at its next point
+ */
+void slot_vacate(unsigned int slot);
+
+/**
+ * slot_preempt() - the running task leaves its clusters at its next point, if it has any
+ */
+void slot_preempt(unsigned int slot);
+
+/**
  * slot_kill() - the same, but the running task ends now
  */
 void slot_kill(unsigned int slot);

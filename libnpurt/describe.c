@@ -24,6 +24,7 @@ static const struct {
 	{ NPU_ERROR_TOKEN_OVERFLOW, "a token was released too often" },
 	{ NPU_ERROR_LOOP, "loops nested wrongly" },
 	{ NPU_ERROR_PROGRAM_END, "it ran past the program's end" },
+	{ NPU_ERROR_SAVED_STATE, "the saved state of the preempted task was overwritten" },
 	{ NPU_ERROR_ACCUMULATOR_RANGE, "it reached outside the accumulators" },
 	{ NPU_ERROR_BAD_PACKET, "a malformed packet" },
 	{ NPU_ERROR_BAD_PROGRAM, "the program's header is refused" },

@@ -584,7 +584,7 @@ static int read_program(struct npurt_image *image, const struct frame *frame,
 	    !program->dma_channels || program->dma_channels > 2)
 		return damaged("program", offset, "no number of clusters or DMA channels");
 	if (le32toh(program->bytes) < sizeof(*program) + NPU_INSN_BYTES ||
-	    le32toh(program->bytes) > image->text.bytes || program->reserved || program->reserved2)
+	    le32toh(program->bytes) > image->text.bytes || program->reserved2)
 		return damaged("program", offset,
 			       "its size is not that of .text, or a reserved field "
 			       "is set");

@@ -103,7 +103,7 @@ struct npu_front_end {
 	struct npu_loop loop[NPU_LOOP_NESTING];
 	struct npu_td td[NPU_TD_COUNT];
 	struct npu_job own;		/* the instruction executed at decode */
-	uint32_t instruction;		/* first four bytes of the one at `offset`; 0: not there yet */
+	uint32_t instruction;		/* first four bytes of the one at `offset`; 0: unknown */
 };
 
 struct npu_cluster {

@@ -46,6 +46,8 @@ static void finish(struct npu_model *model, struct npu_slot *slot, const struct 
 	struct npu_queue *queue = npu_slot_queue(model, slot);
 
 	npu_context_counters_add(model, queue->context, counters);
+	queue->saved.active = false;
+	slot->preempt = false;
 	npu_retire_task(model, slot, le64toh(exec->record), record, le16toh(exec->signal_sem),
 			events);
 	if (!queue->graph.active)
@@ -98,6 +100,17 @@ static void reject_memory(struct npu_model *model, struct npu_slot *slot,
 	npu_exec_reject(model, slot, error->error, error->address, NPU_ERROR_NONE);
 }
 
+/* As much as a point may need, and no more. */
+static bool save_bytes_valid(const struct npu_program_header *header)
+{
+	uint32_t bytes = le32toh(header->save_bytes);
+	uint32_t most = sizeof(struct npu_save_state) + NPU_POINT_BYTES_MAX +
+			NPU_POINT_RANGES_MAX * NPU_SAVE_ALIGN;
+
+	return !bytes || (bytes % NPU_SAVE_ALIGN == 0 && bytes >= sizeof(struct npu_save_state) &&
+			  bytes <= most);
+}
+
 /* enum npu_error of a program's header */
 static uint32_t check_header(const struct npu_config *config,
 			     const struct npu_program_header *header)
@@ -107,7 +120,7 @@ static uint32_t check_header(const struct npu_config *config,
 	if (le32toh(header->magic) != NPU_PROGRAM_MAGIC ||
 	    le16toh(header->version) != NPU_PROGRAM_VERSION || !header->clusters ||
 	    header->clusters > NPU_PROGRAM_CLUSTERS_MAX || !header->dma_channels ||
-	    header->dma_channels > 2 || header->reserved || header->reserved2)
+	    header->dma_channels > 2 || !save_bytes_valid(header) || header->reserved2)
 		return NPU_ERROR_BAD_PROGRAM;
 	for (unsigned int i = 0; i < NPU_PROGRAM_CLUSTERS_MAX; i++) {
 		uint32_t entry = le32toh(header->entry[i]);
@@ -125,15 +138,25 @@ static uint32_t check_header(const struct npu_config *config,
 	return NPU_ERROR_NONE;
 }
 
+/* Where the task is kept when it is preempted; nowhere: it is not. */
+static void set_save_area(struct npu_task *task, uint32_t flags)
+{
+	task->save_area = task->argument[NPU_ARG_SAVE];
+	task->save_bytes = 0;
+	if (flags & NPU_EXEC_PREEMPT && task->save_area % NPU_SAVE_ALIGN == 0)
+		task->save_bytes = le32toh(task->header.save_bytes);
+}
+
 static void set_task(struct npu_model *model, struct npu_slot *slot)
 {
 	const struct npu_packet_exec *exec = &slot->packet.exec;
+	uint32_t flags = le32toh(exec->header) >> NPU_PACKET_FLAGS_SHIFT;
 	struct npu_task *task = &slot->task;
 
 	task->queue = slot->queue;
 	task->context = npu_slot_queue(model, slot)->context;
 	task->task_id = le32toh(exec->task_id);
-	task->profile = le32toh(exec->header) >> NPU_PACKET_FLAGS_SHIFT & NPU_EXEC_PROFILE;
+	task->profile = flags & NPU_EXEC_PROFILE;
 	task->program = le64toh(exec->program);
 	task->program_bytes = le32toh(task->header.bytes);
 	task->clusters = task->header.clusters;
@@ -144,6 +167,9 @@ static void set_task(struct npu_model *model, struct npu_slot *slot)
 	task->arguments = exec->argument_count;
 	for (unsigned int i = 0; i < NPU_ARG_COUNT; i++)
 		task->argument[i] = le64toh(task->argument[i]);
+	for (unsigned int i = 0; i < task->clusters; i++)
+		task->first[i] = le32toh(task->header.entry[i]);
+	set_save_area(task, flags);
 }
 
 void npu_exec_admit(struct npu_model *model, struct npu_slot *slot)
@@ -223,6 +249,10 @@ void npu_exec_try(struct npu_model *model, struct npu_slot *slot)
 
 void npu_exec_start(struct npu_model *model, struct npu_slot *slot)
 {
+	if (npu_slot_queue(model, slot)->saved.active) {
+		npu_restore_begin(model, slot);
+		return;
+	}
 	slot->phase = NPU_PHASE_TASK;
 	npu_task_begin(model, &slot->task, le32toh(slot->packet.exec.budget) * BUDGET_UNIT);
 }
@@ -247,17 +277,19 @@ void npu_command_task_ended(struct npu_model *model, struct npu_task *task,
 
 void npu_exec_kill(struct npu_model *model, struct npu_slot *slot)
 {
+	const struct npu_saved_task *saved = &npu_slot_queue(model, slot)->saved;
 	struct npu_outcome outcome = {
 		.status = NPU_STATUS_KILLED,
 		.error = NPU_ERROR_KILLED,
 		.detail = npu_slot_queue(model, slot)->read_index,
 	};
 
-	/* While its clusters were still being scrubbed it had not started. */
-	if (slot->phase == NPU_PHASE_SCRUB) {
-		npu_event_cancel(&model->events, &slot->event);
-		slot->task.start = model->now;
-		memset(&slot->task.counters, 0, sizeof(slot->task.counters));
+	npu_preempt_cancel(model, slot);
+	/* While its clusters were still being scrubbed it had not started, or not come back. */
+	if (!slot->task.running) {
+		slot->task.start = saved->active ? saved->start : model->now;
+		slot->task.counters = saved->active ? saved->counters :
+						      (struct npu_task_counters){ 0 };
 	}
 	npu_command_task_ended(model, &slot->task, &outcome);
 }

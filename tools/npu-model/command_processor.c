@@ -117,6 +117,7 @@ static void slot_free(struct npu_model *model, struct npu_slot *slot, bool waiti
 	slot->detach = false;
 	slot->grant = 0;
 	slot->revoke = false;
+	slot->preempt = false;
 	slot->need_clusters = 0;
 	slot->need_global = 0;
 	if (!queue->error)
@@ -312,6 +313,12 @@ static void handle_event(struct npu_model *model, struct npu_alarm *event)
 	case NPU_PHASE_SCRUB:
 		npu_exec_start(model, slot);
 		break;
+	case NPU_PHASE_SAVE_LATENCY:
+		npu_preempt_save(model, slot);
+		break;
+	case NPU_PHASE_RESTORE_LATENCY:
+		npu_restore_work(model, slot);
+		break;
 	case NPU_PHASE_COPY_LATENCY:
 		npu_copy_work(model, slot);
 		break;
@@ -429,8 +436,21 @@ static void kill(struct npu_model *model, struct npu_slot *slot)
 	switch (slot->phase) {
 	case NPU_PHASE_SCRUB:
 	case NPU_PHASE_TASK:
+	case NPU_PHASE_SAVE_LATENCY:
+	case NPU_PHASE_SAVE:
+	case NPU_PHASE_RESTORE_LATENCY:
+	case NPU_PHASE_RESTORE:
 		slot->detach = true;
 		npu_exec_kill(model, slot);
+		break;
+	case NPU_PHASE_REQUEST:
+		/* One that was preempted has begun, so it has a record. */
+		if (npu_slot_queue(model, slot)->saved.active) {
+			slot->detach = true;
+			npu_exec_kill(model, slot);
+		} else {
+			detach(model, slot);
+		}
 		break;
 	case NPU_PHASE_COPY_TURN:
 	case NPU_PHASE_COPY_LATENCY:
@@ -446,6 +466,8 @@ static void kill(struct npu_model *model, struct npu_slot *slot)
 
 static void control(struct npu_model *model, struct npu_slot *slot, uint32_t value)
 {
+	if (value & NPU_SLOT_PREEMPT && slot->phase == NPU_PHASE_TASK && slot->task.save_bytes)
+		slot->preempt = true;
 	if (value & NPU_SLOT_KILL) {
 		kill(model, slot);
 	} else if (value & NPU_SLOT_DETACH) {
@@ -465,11 +487,10 @@ static void grant(struct npu_model *model, struct npu_slot *slot, uint32_t mask)
 {
 	uint64_t end = (uint64_t)slot->window + slot->window_bytes;
 	uint32_t taken = 0;
-	bool busy = slot->phase == NPU_PHASE_TASK || slot->phase == NPU_PHASE_SCRUB;
 
 	if (slot->phase == NPU_PHASE_FREE)
 		return;
-	if (busy) {
+	if (slot->phase >= NPU_PHASE_SCRUB && slot->phase <= NPU_PHASE_RESTORE) {
 		/* What the task uses stays until its end. */
 		slot->grant &= mask | npu_task_clusters(&slot->task);
 		slot->revoke = !mask;
@@ -500,6 +521,10 @@ static uint32_t slot_state(const struct npu_slot *slot)
 		[NPU_PHASE_REQUEST] = NPU_SLOT_STATE_REQUEST,
 		[NPU_PHASE_SCRUB] = NPU_SLOT_STATE_RUNNING,
 		[NPU_PHASE_TASK] = NPU_SLOT_STATE_RUNNING,
+		[NPU_PHASE_SAVE_LATENCY] = NPU_SLOT_STATE_RUNNING,
+		[NPU_PHASE_SAVE] = NPU_SLOT_STATE_RUNNING,
+		[NPU_PHASE_RESTORE_LATENCY] = NPU_SLOT_STATE_RUNNING,
+		[NPU_PHASE_RESTORE] = NPU_SLOT_STATE_RUNNING,
 		[NPU_PHASE_COPY_TURN] = NPU_SLOT_STATE_RUNNING,
 		[NPU_PHASE_COPY_LATENCY] = NPU_SLOT_STATE_RUNNING,
 		[NPU_PHASE_COPY] = NPU_SLOT_STATE_RUNNING,
@@ -607,6 +632,7 @@ static void configure(struct npu_model *model, struct npu_queue *queue, unsigned
 	queue->rung = false;
 	queue->left_waiting = false;
 	queue->graph.active = false;
+	queue->saved.active = false;
 	queue->page[0].valid = false;
 	queue->page[1].valid = false;
 	model->command.rung &= ~(1ull << number);
@@ -664,6 +690,7 @@ void npu_command_init(struct npu_model *model)
 		slot->retire_event.handle = npu_retire_handle;
 		slot->retire_event.rank = NPU_RANK_COMMAND(i);
 		npu_exec_init(slot);
+		npu_preempt_init(slot);
 	}
 	npu_copy_init(model);
 }
@@ -675,8 +702,9 @@ void npu_command_reset(struct npu_model *model)
 	for (unsigned int i = 0; i < NPU_SLOTS_MAX; i++) {
 		struct npu_slot *slot = &command->slot[i];
 
-		if (slot->phase == NPU_PHASE_TASK)
+		if (slot->task.running)
 			npu_task_stop(model, &slot->task);
+		npu_preempt_cancel(model, slot);
 		npu_event_cancel(&model->events, &slot->event);
 		npu_event_cancel(&model->events, &slot->retire_event);
 	}

@@ -30,6 +30,10 @@ enum npu_slot_phase {
 	NPU_PHASE_REQUEST,
 	NPU_PHASE_SCRUB,
 	NPU_PHASE_TASK,
+	NPU_PHASE_SAVE_LATENCY,		/* preemption, command_preempt.c */
+	NPU_PHASE_SAVE,
+	NPU_PHASE_RESTORE_LATENCY,
+	NPU_PHASE_RESTORE,
 	NPU_PHASE_COPY_TURN,		/* the channel is busy with another slot's */
 	NPU_PHASE_COPY_LATENCY,
 	NPU_PHASE_COPY,
@@ -75,6 +79,14 @@ struct npu_graph {
 	uint64_t latched[NPU_SEMAPHORES_MAX];
 };
 
+/* A task that was taken off its clusters; it belongs to the queue, like a GRAPH being run. */
+struct npu_saved_task {
+	bool active;
+	uint64_t start;
+	uint64_t budget_left;		/* cycles */
+	struct npu_task_counters counters;
+};
+
 /* The one translation a queue keeps for packets: their cost is the walk of a new page. */
 struct npu_packet_page {
 	bool valid;
@@ -95,6 +107,7 @@ struct npu_queue {
 	uint64_t ring;			/* VA */
 	uint64_t read_index;
 	struct npu_packet_page page[2];	/* ring, graph's list */
+	struct npu_saved_task saved;
 	struct npu_graph graph;
 };
 
@@ -113,6 +126,9 @@ struct npu_slot {
 	uint32_t grant;			/* mask in force */
 	uint32_t grant_window, grant_window_bytes;	/* that came with it */
 	bool revoke;			/* firmware wrote 0 while a task runs */
+	bool preempt;			/* firmware wants the task off its clusters */
+	uint64_t save_bursts;		/* of the transfer to or from the save area */
+	struct npu_flow save_flow;
 	uint64_t copy_start, copy_work_start;
 	uint32_t patches_used;		/* of a graph, on the packet at hand */
 	union npu_packet packet;
@@ -235,6 +251,31 @@ void npu_exec_reject(struct npu_model *model, struct npu_slot *slot, uint32_t er
 /** npu_command_task_ended() - a running task is over */
 void npu_command_task_ended(struct npu_model *model, struct npu_task *task,
 			    const struct npu_outcome *outcome);
+
+/* --------------------------------------------------------- command_preempt.c */
+
+/** npu_preempt_init() - set what never changes of a slot's transfers */
+void npu_preempt_init(struct npu_slot *slot);
+
+/**
+ * npu_preempt_at_barrier() - all clusters of a running task have come to a barrier
+ *
+ * Returns true when the task is asked to leave and the barrier is a point: it is being saved, and
+ * its clusters stay at the barrier until they are reset.
+ */
+bool npu_preempt_at_barrier(struct npu_model *model, struct npu_task *task);
+
+/** npu_preempt_save() - the latency before a save is over */
+void npu_preempt_save(struct npu_model *model, struct npu_slot *slot);
+
+/** npu_restore_begin() - the queue's saved task has got clusters: bring it back */
+void npu_restore_begin(struct npu_model *model, struct npu_slot *slot);
+
+/** npu_restore_work() - the latency before a restore is over */
+void npu_restore_work(struct npu_model *model, struct npu_slot *slot);
+
+/** npu_preempt_cancel() - give up a save or restore under way, if there is one */
+void npu_preempt_cancel(struct npu_model *model, struct npu_slot *slot);
 
 /* ------------------------------------------------------------ command_copy.c */
 

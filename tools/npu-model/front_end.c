@@ -239,6 +239,8 @@ static void barrier(struct npu_model *model, struct npu_cluster *cluster,
 	if (++task->arrived < task->clusters)
 		return;
 	task->arrived = 0;
+	if (npu_preempt_at_barrier(model, task))
+		return;
 	for (unsigned int i = 0; i < task->clusters; i++)
 		npu_front_end_go(model, &model->clusters[task->cluster[i]],
 				 model->now + model->config.barrier_cycles);

@@ -574,7 +574,11 @@ static void instruction(struct reader *reader, struct word mnemonic, struct suff
 		return;
 	case NPU_OP_END:
 	case NPU_OP_ENDLOOP:
+		return;
 	case NPU_OP_BARRIER:
+		if (accept(reader, "point"))
+			insn->imm32 = htole32((uint32_t)number(reader, "a table's offset",
+							       UINT32_MAX));
 		return;
 	default:
 		fail(reader, "'%.*s' is no instruction", shown(mnemonic), mnemonic.text);

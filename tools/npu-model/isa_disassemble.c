@@ -164,6 +164,10 @@ static void put_instruction(struct writer *writer, const struct npu_insn *insn)
 	case NPU_OP_SYNC:
 		put(writer, " %s", engine ? engine : "?");
 		break;
+	case NPU_OP_BARRIER:
+		if (insn->imm32)
+			put(writer, " point 0x%x", le32toh(insn->imm32));
+		break;
 	case NPU_OP_MARK:
 		put(writer, " %s %u", engine ? engine : "?", le32toh(insn->imm32));
 		break;

@@ -37,6 +37,7 @@
 /* Device totals; bytes of DRAM are counted in bursts. */
 struct npu_counters {
 	uint64_t tasks, mac, vector, dma, dram_read, dram_write, scrub;
+	uint64_t preemptions;
 };
 
 struct npu_model {

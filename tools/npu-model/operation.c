@@ -217,6 +217,16 @@ static int decode_loop(struct decoder *decoder)
 	return 0;
 }
 
+/* What the point's table holds is looked at when the task is to be preempted there. */
+static int decode_barrier(struct decoder *decoder)
+{
+	if (decode_plain(decoder, false, true))
+		return -1;
+	if (decoder->out->imm32 % NPU_POINT_ALIGN)
+		return decoder_fail(decoder, NPU_ERROR_ILLEGAL_INSTRUCTION);
+	return 0;
+}
+
 /* SYNC and MARK go to the engine they name. */
 static int decode_for_engine(struct decoder *decoder)
 {
@@ -258,8 +268,9 @@ static int decode_opcode(struct decoder *decoder)
 	switch (decoder->out->opcode) {
 	case NPU_OP_END:
 	case NPU_OP_ENDLOOP:
-	case NPU_OP_BARRIER:
 		return decode_plain(decoder, false, false);
+	case NPU_OP_BARRIER:
+		return decode_barrier(decoder);
 	case NPU_OP_LDTD:
 	case NPU_OP_TDSET:
 		return decode_descriptor_change(decoder);

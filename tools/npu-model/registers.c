@@ -246,6 +246,9 @@ static bool counter(const struct npu_model *model, uint32_t offset, uint64_t *va
 	case NPU_REG_COUNTER_SCRUB_LO:
 		*value = counters->scrub;
 		return true;
+	case NPU_REG_COUNTER_PREEMPTIONS_LO:
+		*value = counters->preemptions;
+		return true;
 	default:
 		return false;
 	}
@@ -257,7 +260,7 @@ static bool read_counter(const struct npu_model *model, uint32_t offset, uint32_
 {
 	uint64_t whole;
 
-	if (offset < NPU_REG_TIME_LO || offset > NPU_REG_COUNTER_SCRUB_HI)
+	if (offset < NPU_REG_TIME_LO || offset > NPU_REG_COUNTER_PREEMPTIONS_HI)
 		return false;
 	if (counter(model, offset, &whole)) {
 		*latch = (uint32_t)(whole >> 32);

@@ -127,6 +127,19 @@ uint64_t npu_scrub(struct npu_model *model, const struct npu_task *task)
 	return longest;
 }
 
+void npu_scrub_restored(struct npu_model *model, const struct npu_task *task, unsigned int cluster,
+			const struct npu_point_range *range)
+{
+	struct npu_residue *residue = &model->clusters[task->cluster[cluster]].residue;
+	uint32_t first = (task->window_base + range->offset) / NPU_OWNER_BYTES;
+	uint32_t last = (task->window_base + range->offset + range->bytes - 1) / NPU_OWNER_BYTES;
+
+	if (range->space == NPU_SPACE_GLOBAL)
+		memset(model->global_owner + first, mark_of(task->context), last - first + 1);
+	else if (residue->local_end < range->offset + range->bytes)
+		residue->local_end = range->offset + range->bytes;
+}
+
 void npu_scrub_forget(struct npu_model *model, unsigned int context)
 {
 	uint32_t pieces = (uint32_t)ceil_div(model->config.global_bytes, NPU_OWNER_BYTES);

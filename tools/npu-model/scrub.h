@@ -11,11 +11,12 @@
 struct npu_cluster;
 struct npu_model;
 struct npu_operation;
+struct npu_point_range;
 struct npu_task;
 
 /* Marks of owners: a context's number plus one, or one of these. */
 #define NPU_OWNER_CLEAN		0u
-#define NPU_OWNER_GONE		0xffu	/* a context that is no more; its number may be used again */
+#define NPU_OWNER_GONE		0xffu	/* a context that is no more, whatever its number is now */
 
 /**
  * struct npu_residue - what a cluster's owner may have left in it
@@ -40,6 +41,10 @@ void npu_scrub_touch(struct npu_model *model, struct npu_cluster *cluster,
  * everything was the context's own or clean already.
  */
 uint64_t npu_scrub(struct npu_model *model, const struct npu_task *task);
+
+/** npu_scrub_restored() - a preempted task's range was brought back to a cluster of its gang */
+void npu_scrub_restored(struct npu_model *model, const struct npu_task *task, unsigned int cluster,
+			const struct npu_point_range *range);
 
 /** npu_scrub_forget() - a context's number begins a new life: what it left is a stranger's */
 void npu_scrub_forget(struct npu_model *model, unsigned int context);

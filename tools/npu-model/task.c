@@ -39,21 +39,26 @@ static void count_dispatch(struct npu_model *model, struct npu_task *task, unsig
 
 void npu_task_begin(struct npu_model *model, struct npu_task *task, uint64_t budget_cycles)
 {
+	task->start = model->now;
+	memset(&task->counters, 0, sizeof(task->counters));
+	npu_task_resume(model, task, budget_cycles);
+}
+
+void npu_task_resume(struct npu_model *model, struct npu_task *task, uint64_t budget_cycles)
+{
 	uint64_t first_decode = model->now + model->config.dispatch_cycles;
 
 	task->running = true;
 	task->ended = 0;
 	task->arrived = 0;
-	task->start = model->now;
 	memset(task->token, 0, sizeof(task->token));
 	memset(task->token_waiters, 0, sizeof(task->token_waiters));
-	memset(&task->counters, 0, sizeof(task->counters));
 	count_dispatch(model, task, task->arguments);
 	for (unsigned int i = 0; i < task->clusters; i++) {
 		struct npu_cluster *cluster = &model->clusters[task->cluster[i]];
 
 		cluster->task = task;
-		npu_front_end_begin(model, cluster, le32toh(task->header.entry[i]), first_decode);
+		npu_front_end_begin(model, cluster, task->first[i], first_decode);
 	}
 	npu_event_schedule(&model->events, &task->budget, model->now + budget_cycles);
 }

@@ -50,7 +50,11 @@ struct npu_task {
 	uint64_t program;		/* VA of the header */
 	struct npu_program_header header;	/* as copied and checked */
 	uint32_t program_bytes;
+	uint32_t first[NPU_PROGRAM_CLUSTERS_MAX];	/* offsets at which the streams begin */
 	uint32_t window_base, window_bytes;	/* in global SRAM */
+	uint64_t save_area;		/* VA; of save_bytes a cluster, 0: is not preempted */
+	uint32_t save_bytes;
+	uint64_t budget_left;		/* cycles, while it is being saved */
 	uint8_t arguments;		/* how many the packet gave; the others are 0 */
 	uint64_t argument[NPU_ARG_COUNT];
 	struct npu_config config;	/* the device's, local SRAM cut to the header's */
@@ -67,6 +71,13 @@ struct npu_task {
  * The members up to @argument and @config, and the budget event's handler and rank, are set.
  */
 void npu_task_begin(struct npu_model *model, struct npu_task *task, uint64_t budget_cycles);
+
+/**
+ * npu_task_resume() - the task goes on, as npu_task_begin() but with its start and counters
+ *
+ * Streams go on at @first; tokens, loops and descriptors are to be set afterwards.
+ */
+void npu_task_resume(struct npu_model *model, struct npu_task *task, uint64_t budget_cycles);
 
 /**
  * npu_task_stop() - take a running task off its clusters, whatever they are doing

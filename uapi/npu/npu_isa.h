@@ -44,6 +44,7 @@ enum npu_space {
 #define NPU_ARG_WEIGHTS		0	/* .rodata of the model */
 #define NPU_ARG_SCRATCH		1	/* .bss of the model */
 #define NPU_ARG_FIRST_IO	2	/* inputs in order, then outputs in order */
+#define NPU_ARG_SAVE		30	/* where a preempted task is kept, when EXEC says so */
 #define NPU_ARG_PROFILE		31	/* area MARK writes to, when EXEC says so */
 
 /* --------------------------------------------------------- tensor descriptors */
@@ -204,7 +205,8 @@ enum npu_opcode {
 	NPU_OP_LOOP = 0x04,	/* imm32 = trip count, 1..2^20 */
 	NPU_OP_ENDLOOP = 0x05,
 	NPU_OP_SYNC = 0x06,	/* subop = engine; does nothing but wait and release */
-	NPU_OP_BARRIER = 0x07,	/* waits for all engines, then for all clusters of the gang */
+	NPU_OP_BARRIER = 0x07,	/* waits for all engines, then for all clusters of the gang;
+				 * imm32 = offset of a struct npu_point, or 0 */
 	NPU_OP_MARK = 0x08,	/* subop = engine; imm32 = mark index: time stamp to the profile area */
 	NPU_OP_DMA = 0x10,	/* subop bit 0: channel; dst, src0; imm16 = multicast mask or 0 */
 	NPU_OP_MAC = 0x20,	/* subop NPU_MAC_*; src0 activations, src1 weights, src2 window */

@@ -54,7 +54,8 @@ enum npu_packet_opcode {
 
 /* EXEC flags (header bits 31:16) */
 #define NPU_EXEC_PROFILE	(1u << 0)	/* argument 31 is the profile area: MARK writes there */
-#define NPU_EXEC_FLAGS_ALL	0x1u
+#define NPU_EXEC_PREEMPT	(1u << 1)	/* argument 30 is the save area: see struct npu_save_state */
+#define NPU_EXEC_FLAGS_ALL	0x3u
 
 struct npu_packet_exec {
 	__le32 header;
@@ -157,6 +158,7 @@ enum npu_error {
 	NPU_ERROR_LOOP = 19,
 	NPU_ERROR_PROGRAM_END = 20,		/* ran past the program's size */
 	NPU_ERROR_ACCUMULATOR_RANGE = 21,
+	NPU_ERROR_SAVED_STATE = 22,		/* of a preempted task: it was changed in its save area */
 	/* command processor: detail = index of the packet */
 	NPU_ERROR_BAD_PACKET = 32,
 	NPU_ERROR_BAD_PROGRAM = 33,		/* header of the program refused */
@@ -272,9 +274,50 @@ struct npu_program_header {
 	__le32 bytes;
 	__le32 local_bytes;	/* local SRAM used, from offset 0 */
 	__le32 global_bytes;	/* window of global SRAM */
-	__le32 reserved;
+	__le32 save_bytes;	/* a cluster, of the save area; multiple of 64; 0: has no points */
 	__le32 entry[NPU_PROGRAM_CLUSTERS_MAX];	/* offset of each stream, 16-byte aligned; 0 beyond clusters */
 	__le64 reserved2;
 };
+
+/*
+ * A point where a task can be taken off its clusters: a BARRIER whose imm32 is the offset, in the
+ * program, of this table. What its ranges do not name is lost there.
+ */
+struct npu_point {
+	__le32 count;		/* ranges that follow, 0..NPU_POINT_RANGES_MAX */
+	__le32 reserved[3];
+};
+
+struct npu_point_range {
+	__le32 space;		/* enum npu_space: local SRAM of the cluster, or the window */
+	__le32 offset;
+	__le32 bytes;		/* 1.. */
+	__le32 reserved;
+};
+
+#define NPU_POINT_RANGES_MAX	32
+#define NPU_POINT_BYTES_MAX	65536	/* of the ranges, a cluster */
+#define NPU_POINT_ALIGN		16
+
+/*
+ * What the device writes at the start of a cluster's part of the save area, which is `save_bytes`
+ * long; the ranges follow in their order, each from a multiple of 64 on.
+ */
+struct npu_save_state {
+	__le32 point;		/* offset of struct npu_point in the program */
+	__le32 offset;		/* of the next instruction */
+	__le32 depth;		/* loops begun */
+	__le32 reserved0;
+	struct {
+		__le32 body;	/* offset of its first instruction */
+		__le32 left;	/* trips, the present one included */
+	} loop[4];
+	__u8 token[32];		/* the cluster's own */
+	__u8 shared_token[32];	/* the gang's, in the first cluster's part only */
+	__u8 reserved1[16];
+	__u8 descriptor[64][32];
+};
+
+#define NPU_SAVE_ALIGN		64
 
 #endif /* NPU_PACKET_H */

@@ -104,6 +104,8 @@
 #define NPU_REG_COUNTER_TLB_MISS_HI	0x0644
 #define NPU_REG_COUNTER_SCRUB_LO	0x0648	/* cycles tasks waited for memories to be scrubbed */
 #define NPU_REG_COUNTER_SCRUB_HI	0x064c
+#define NPU_REG_COUNTER_PREEMPTIONS_LO	0x0650	/* tasks taken off their clusters at a point */
+#define NPU_REG_COUNTER_PREEMPTIONS_HI	0x0654
 
 /* ------------------------------------------------------- control core only */
 #define NPU_REG_CORE_ONLY		0x8000
@@ -158,6 +160,8 @@
 #define NPU_SLOT_REJECT			(1u << 11)	/* in REQUEST only: the task never starts. Its record gets
 						 * NPU_STATUS_REJECTED and the error in [7:0], which also
 						 * stops the queue */
+#define NPU_SLOT_PREEMPT		(1u << 12)	/* take the running task off its clusters at its next
+						 * point; then the slot is in REQUEST, without a grant */
 #define NPU_SLOT_STATE			0x04	/* NPU_SLOT_STATE_* in [7:0], queue in [15:8] */
 #define NPU_SLOT_STATE_FREE		0u
 #define NPU_SLOT_STATE_EMPTY		1u	/* no valid packet */

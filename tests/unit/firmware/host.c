@@ -23,7 +23,10 @@
 #define IMAGE		0x100000u
 #define RINGS		0x200000u	/* 64 KiB a queue */
 #define RECORDS		0x8000u		/* in a queue's */
+#define ARGUMENTS	0xa000u		/* in a queue's too */
 #define PROGRAMS	0x600000u
+#define SAVE_AREAS	0x700000u	/* 64 KiB a queue, of the first ones */
+#define SAVE_AREA_QUEUES 16u
 #define MEMORY_BYTES	0x800000u
 
 #define PAGE_ALL	0xdfu		/* valid, read, write, execute, user, accessed, dirty */
@@ -234,8 +237,17 @@ static uint32_t emit_idle(uint8_t *program, uint32_t at, uint32_t turns)
 	return emit_plain(program, at, NPU_OP_END, 0);
 }
 
-/* A 3 x 3 convolution of 16 x 16 positions, 32 channels to 32, of whatever is there. */
-static uint32_t emit_work(uint8_t *program, uint32_t at, uint32_t passes)
+/* Where a program with points has its table: behind the header. */
+#define POINT		((uint32_t)sizeof(struct npu_program_header))
+#define POINT_BYTES	((uint32_t)(sizeof(struct npu_point) + sizeof(struct npu_point_range)))
+#define LIVE_BYTES	8192
+#define SAVE_BYTES	((uint32_t)sizeof(struct npu_save_state) + LIVE_BYTES)
+
+/*
+ * A 3 x 3 convolution of 16 x 16 positions, 32 channels to 32, of whatever is there; with @point a
+ * barrier after each.
+ */
+static uint32_t emit_passes(uint8_t *program, uint32_t at, uint32_t passes, uint32_t point)
 {
 	const struct npu_td activations = {
 		.word0 = (uint64_t)NPU_SPACE_LOCAL << NPU_TD_SPACE_SHIFT,
@@ -259,8 +271,20 @@ static uint32_t emit_work(uint8_t *program, uint32_t at, uint32_t passes)
 	at = emit_descriptor(program, at, 2, &window);
 	at = emit_plain(program, at, NPU_OP_LOOP, passes);
 	at = emit(program, at, &mac);
+	if (point)
+		at = emit_plain(program, at, NPU_OP_BARRIER, point);
 	at = emit_plain(program, at, NPU_OP_ENDLOOP, 0);
 	return emit_plain(program, at, NPU_OP_END, 0);
+}
+
+static uint32_t emit_work(uint8_t *program, uint32_t at, uint32_t passes)
+{
+	return emit_passes(program, at, passes, 0);
+}
+
+static uint32_t emit_points(uint8_t *program, uint32_t at, uint32_t passes)
+{
+	return emit_passes(program, at, passes, POINT);
 }
 
 typedef uint32_t emit_stream(uint8_t *program, uint32_t at, uint32_t count);
@@ -278,9 +302,9 @@ static uint64_t make_program(struct host *host, unsigned int clusters, uint32_t 
 		.local_bytes = 65536,
 		.global_bytes = window,
 	};
-	uint32_t at = sizeof(header);
+	uint32_t at = POINT + POINT_BYTES;
 
-	assert_true(address < MEMORY_BYTES - 0x400);
+	assert_true(address < SAVE_AREAS - 0x400);
 	for (unsigned int i = 0; i < clusters; i++) {
 		header.entry[i] = at;
 		at = stream(program, at, count);
@@ -305,6 +329,19 @@ static uint32_t emit_end(uint8_t *program, uint32_t at, uint32_t nothing)
 uint64_t host_end(struct host *host, unsigned int clusters, uint32_t window)
 {
 	return make_program(host, clusters, window, emit_end, 0);
+}
+
+uint64_t host_points(struct host *host, unsigned int clusters, uint32_t passes)
+{
+	uint64_t address = make_program(host, clusters, 4096, emit_points, passes);
+	struct npu_program_header *header = (void *)(host->memory + address);
+	const struct npu_point point = { .count = 1 };
+	const struct npu_point_range range = { .space = NPU_SPACE_LOCAL, .bytes = LIVE_BYTES };
+
+	header->save_bytes = SAVE_BYTES;
+	memcpy(host->memory + address + POINT, &point, sizeof(point));
+	memcpy(host->memory + address + POINT + sizeof(point), &range, sizeof(range));
+	return address;
 }
 
 uint64_t host_work(struct host *host, unsigned int clusters, uint32_t passes)
@@ -362,6 +399,28 @@ void host_exec_within(struct host *host, unsigned int queue, uint64_t program, u
 		.wait_sem = { NPU_SEM_NONE, NPU_SEM_NONE },
 	};
 
+	host_packet(host, queue, &packet);
+}
+
+void host_exec_points(struct host *host, unsigned int queue, uint64_t program)
+{
+	uint32_t arguments = ring_address(queue) + ARGUMENTS;
+	const struct npu_packet_exec packet = {
+		.header = NPU_PACKET_HEADER(NPU_PACKET_EXEC, NPU_EXEC_PREEMPT, 0),
+		.task_id = (uint32_t)host->index[queue],
+		.program = program,
+		.arguments = arguments,
+		.argument_count = NPU_ARG_COUNT,
+		.record = ring_address(queue) + RECORDS +
+			  host->index[queue] % HOST_RECORDS * sizeof(struct npu_record),
+		.budget = BUDGET,
+		.signal_sem = NPU_SEM_NONE,
+		.wait_sem = { NPU_SEM_NONE, NPU_SEM_NONE },
+	};
+	const uint64_t save = SAVE_AREAS + queue * 0x10000;
+
+	assert_true(queue < SAVE_AREA_QUEUES);
+	memcpy(host->memory + arguments + NPU_ARG_SAVE * sizeof(save), &save, sizeof(save));
 	host_packet(host, queue, &packet);
 }
 

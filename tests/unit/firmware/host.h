@@ -68,10 +68,16 @@ uint64_t host_end(struct host *host, unsigned int clusters, uint32_t window);
 uint64_t host_work(struct host *host, unsigned int clusters, uint32_t passes);
 #define HOST_PASS	2304
 
+/**
+ * host_points() - the same, with a point after each pass; to be run by host_exec_points()
+ */
+uint64_t host_points(struct host *host, unsigned int clusters, uint32_t passes);
+
 /* Publish packets, without a doorbell. @signal and semaphores: NPU_SEM_NONE for none. */
 void host_exec(struct host *host, unsigned int queue, uint64_t program, unsigned int signal);
 void host_exec_within(struct host *host, unsigned int queue, uint64_t program, uint32_t budget,
 		      unsigned int signal);
+void host_exec_points(struct host *host, unsigned int queue, uint64_t program);
 void host_wait(struct host *host, unsigned int queue, unsigned int semaphore, uint64_t value);
 void host_packet(struct host *host, unsigned int queue, const void *packet);
 void host_ring(struct host *host, unsigned int queue);

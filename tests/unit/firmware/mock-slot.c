@@ -308,7 +308,10 @@ static void control(struct mock *mock, unsigned int number, uint32_t value)
 {
 	struct mock_slot *slot = &mock->slot[number];
 
-	if (value & NPU_SLOT_ATTACH) {
+	if (value == NPU_SLOT_PREEMPT) {
+		/* The tasks here have no points. */
+		return;
+	} else if (value & NPU_SLOT_ATTACH) {
 		attach(mock, number, value);
 	} else if (slot->state == NPU_SLOT_STATE_FREE) {
 		return;

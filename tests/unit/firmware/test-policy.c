@@ -387,6 +387,20 @@ static void test_high_goes_first(void **state)
 	free(device);
 }
 
+static void test_preempts(void **state)
+{
+	struct policy policy;
+
+	(void)state;
+	policy_init(&policy, 1000);
+	/* At once for a higher priority; for others after a slice. */
+	assert_true(policy_preempts(&policy, 3, 1000, 4, 1000));
+	assert_false(policy_preempts(&policy, 4, 1000, 4, 1000 + policy.slice - 1));
+	assert_true(policy_preempts(&policy, 4, 1000, 4, 1000 + policy.slice));
+	assert_false(policy_preempts(&policy, 15, 0, 0, policy.slice - 1));
+	assert_true(policy_preempts(&policy, 15, 0, 0, policy.slice));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -395,6 +409,7 @@ int main(void)
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_victims),
 		cmocka_unit_test(test_busy_victims),
+		cmocka_unit_test(test_preempts),
 		cmocka_unit_test(test_equal_share),
 		cmocka_unit_test(test_nobody_starves),
 		cmocka_unit_test(test_high_goes_first),

@@ -227,7 +227,7 @@ static const char *read_log(struct host *host)
 	return text;
 }
 
-/* Tasks that never end, of one owner, beside those of another, whose results and ends are its own. */
+/* Tasks that never end, of one owner, beside those of another, which notice nothing. */
 static void test_hung_tasks(void **state)
 {
 	struct host *host = host_create("npu-v3", image_path);

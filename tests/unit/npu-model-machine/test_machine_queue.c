@@ -459,7 +459,7 @@ static void test_bad_programs(void **state)
 		case 5: program.header->entry[0] = 72; break;
 		case 6: program.header->entry[0] = program.header->bytes; break;
 		case 7: program.header->entry[1] = 64; break;
-		case 8: program.header->reserved = 1; break;
+		case 8: program.header->save_bytes = 64; break;
 		case 9: program.header->entry[0] = 0; break;
 		case 10:
 			program.header->local_bytes = (512u << 10) + 1;
@@ -509,7 +509,7 @@ static void test_bad_packets(void **state)
 		case 0: packet.header = NPU_PACKET_INVALID; break;
 		case 1: packet.header = 9; break;
 		case 2: packet.header |= 1u << 9; break;
-		case 3: packet.header |= 2u << NPU_PACKET_FLAGS_SHIFT; break;
+		case 3: packet.header |= 4u << NPU_PACKET_FLAGS_SHIFT; break;
 		case 4: packet.exec.budget = 0; break;
 		case 5: packet.exec.argument_count = 33; break;
 		case 6: packet.exec.program += 16; break;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Tasks that do not end: they die when their budget does, alone, and the fault queue says where they
- * stood. Manual: errors.rst, "Budget".
+ * Tasks that do not end: they die when their budget does, alone, and the fault queue says where
+ * they stood. Manual: errors.rst, "Budget".
  */
 #include <string.h>
 
@@ -225,7 +225,8 @@ static void test_hangs(void **state)
 		assert_true(npu_model_core_read(board->model, NPU_REG_CORE_IRQ_PENDING) &
 			    NPU_CORE_IRQ_WATCHDOG);
 		assert_int_equal(npu_model_core_read(board->model, NPU_REG_CORE_WATCHDOG), 0);
-		assert_int_equal(npu_model_core_read(board->model, NPU_REG_CORE_WATCHDOG_TASK), TASK);
+		assert_int_equal(npu_model_core_read(board->model, NPU_REG_CORE_WATCHDOG_TASK),
+				 TASK);
 
 		/* Not a cycle and not a count of the other one is different. */
 		other = *record_of(board, 1);
