@@ -356,7 +356,7 @@ void npu_command_signal(struct npu_model *model, unsigned int number, uint64_t v
 	const struct npu_queue *queue = &model->command.queue[number];
 	uint64_t amount = value & ((1ull << 48) - 1);
 
-	if (queue->valid)
+	if (queue->valid && !queue->error)
 		npu_semaphore_add(model, queue->context, (unsigned int)(value >> 48), amount);
 }
 

@@ -24,6 +24,9 @@
 #define RINGS		0x200000u	/* 64 KiB a queue */
 #define RECORDS		0x8000u		/* in a queue's */
 #define ARGUMENTS	0xa000u		/* in a queue's too */
+#define STORE_ARGUMENTS	0xb000u		/* 64 bytes a packet, and the same below */
+#define STORE_DATA	0xc000u
+#define STORED		0xd000u
 #define PROGRAMS	0x600000u
 #define SAVE_AREAS	0x700000u	/* 64 KiB a queue, of the first ones */
 #define SAVE_AREA_QUEUES 16u
@@ -344,6 +347,45 @@ uint64_t host_points(struct host *host, unsigned int clusters, uint32_t passes)
 	return address;
 }
 
+static uint32_t emit_store(uint8_t *program, uint32_t at, uint32_t nothing)
+{
+	const struct npu_td local = {
+		.word0 = (uint64_t)NPU_SPACE_LOCAL << NPU_TD_SPACE_SHIFT,
+		.dim = { 1, 1, 1, HOST_DATA }, .stride = { 0, 0, 0, 1 },
+	};
+	struct npu_td dram = { .dim = { 1, 1, 1, HOST_DATA }, .stride = { 0, 0, 0, 1 } };
+	const struct npu_insn load = {
+		.opcode = NPU_OP_DMA, .dst = 0, .src = { 1, NPU_TD_NONE, NPU_TD_NONE },
+		.release = { NPU_TOKEN(0) },
+	};
+	const struct npu_insn store = {
+		.opcode = NPU_OP_DMA, .dst = 2, .src = { 0, NPU_TD_NONE, NPU_TD_NONE },
+		.wait = { NPU_TOKEN(0) },
+	};
+
+	(void)nothing;
+	at = emit_descriptor(program, at, 0, &local);
+	at = emit_descriptor(program, at, 1, &dram);
+	dram.word0 = 1ull << NPU_TD_ARG_SHIFT;
+	at = emit_descriptor(program, at, 2, &dram);
+	at = emit(program, at, &load);
+	at = emit(program, at, &store);
+	return emit_plain(program, at, NPU_OP_END, 0);
+}
+
+uint64_t host_store(struct host *host, unsigned int clusters)
+{
+	return make_program(host, clusters, 4096, emit_store, 0);
+}
+
+uint64_t host_bad_program(struct host *host)
+{
+	uint64_t address = make_program(host, 1, 0, emit_end, 0);
+
+	memset(host->memory + address, 0, sizeof(uint32_t));
+	return address;
+}
+
 uint64_t host_work(struct host *host, unsigned int clusters, uint32_t passes)
 {
 	return make_program(host, clusters, 4096, emit_work, passes);
@@ -400,6 +442,52 @@ void host_exec_within(struct host *host, unsigned int queue, uint64_t program, u
 	};
 
 	host_packet(host, queue, &packet);
+}
+
+/* A packet's part of an area in its queue's memory. */
+static uint32_t part_of(unsigned int queue, uint32_t area, uint64_t index)
+{
+	return ring_address(queue) + area + (uint32_t)(index % HOST_RECORDS) * HOST_DATA;
+}
+
+void host_exec_store(struct host *host, unsigned int queue, uint64_t program, unsigned int signal,
+		     const void *data)
+{
+	uint64_t index = host->index[queue];
+	const uint64_t arguments[2] = {
+		part_of(queue, STORE_DATA, index), part_of(queue, STORED, index),
+	};
+	const struct npu_packet_exec packet = {
+		.header = NPU_PACKET_HEADER(NPU_PACKET_EXEC, 0, 0),
+		.task_id = (uint32_t)index,
+		.program = program,
+		.arguments = part_of(queue, STORE_ARGUMENTS, index),
+		.argument_count = 2,
+		.record = ring_address(queue) + RECORDS +
+			  index % HOST_RECORDS * sizeof(struct npu_record),
+		.budget = BUDGET,
+		.signal_sem = (uint16_t)signal,
+		.wait_sem = { NPU_SEM_NONE, NPU_SEM_NONE },
+	};
+
+	memcpy(host->memory + packet.arguments, arguments, sizeof(arguments));
+	memcpy(host->memory + arguments[0], data, HOST_DATA);
+	memset(host->memory + arguments[1], 0, HOST_DATA);
+	host_packet(host, queue, &packet);
+}
+
+const void *host_stored(const struct host *host, unsigned int queue, uint64_t index)
+{
+	return host->memory + part_of(queue, STORED, index);
+}
+
+uint64_t host_semaphore(const struct host *host, unsigned int context, unsigned int semaphore)
+{
+	uint64_t value;
+
+	memcpy(&value, host->memory + AREAS + context * 0x2000 + semaphore * sizeof(value),
+	       sizeof(value));
+	return value;
 }
 
 void host_exec_points(struct host *host, unsigned int queue, uint64_t program)

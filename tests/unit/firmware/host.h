@@ -73,14 +73,37 @@ uint64_t host_work(struct host *host, unsigned int clusters, uint32_t passes);
  */
 uint64_t host_points(struct host *host, unsigned int clusters, uint32_t passes);
 
+/**
+ * host_store() - make a program that copies HOST_DATA bytes, by host_exec_store()
+ */
+uint64_t host_store(struct host *host, unsigned int clusters);
+#define HOST_DATA	64
+
+/**
+ * host_bad_program() - make one that the device refuses
+ */
+uint64_t host_bad_program(struct host *host);
+
 /* Publish packets, without a doorbell. @signal and semaphores: NPU_SEM_NONE for none. */
 void host_exec(struct host *host, unsigned int queue, uint64_t program, unsigned int signal);
 void host_exec_within(struct host *host, unsigned int queue, uint64_t program, uint32_t budget,
 		      unsigned int signal);
+void host_exec_store(struct host *host, unsigned int queue, uint64_t program, unsigned int signal,
+		     const void *data);
 void host_exec_points(struct host *host, unsigned int queue, uint64_t program);
 void host_wait(struct host *host, unsigned int queue, unsigned int semaphore, uint64_t value);
 void host_packet(struct host *host, unsigned int queue, const void *packet);
 void host_ring(struct host *host, unsigned int queue);
+
+/**
+ * host_stored() - where the packet's task puts its data; zero before
+ */
+const void *host_stored(const struct host *host, unsigned int queue, uint64_t index);
+
+/**
+ * host_semaphore() - its value in memory
+ */
+uint64_t host_semaphore(const struct host *host, unsigned int context, unsigned int semaphore);
 
 /**
  * host_record() - of the queue's packet number @index

@@ -575,6 +575,9 @@ static void test_error_without_event_memory(void **state)
 	assert_int_equal(state_of(board, 0), NPU_SLOT_STATE_STOPPED);
 	npu_model_register_write(board->model, NPU_REG_EVENT_CONSUMER, 0);
 	assert_int_equal(board->irqs & NPU_IRQ_EVENT, 0);
+	/* The doorbell page of a stopped queue does nothing any more. */
+	npu_model_doorbell(board->model, 0, NPU_DOORBELL_SIGNAL, 7ull << 48 | 1, 8);
+	assert_int_equal(board_semaphore(board, 0, 7), 0);
 	board_destroy(board);
 }
 
