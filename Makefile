@@ -4,7 +4,7 @@
 JOBS ?= $(shell nproc)
 MAIN := build/main
 
-.PHONY: all configure deps demo demo-qemu check check-debug-kernel fuzz bench clean distclean
+.PHONY: all configure deps demo demo-qemu check check-debug-kernel fuzz soak bench clean distclean
 
 all: configure
 	@ninja -j $(JOBS) -C $(MAIN) >$(MAIN)/build.log || { cat $(MAIN)/build.log; exit 1; }
@@ -45,6 +45,14 @@ check-debug-kernel:
 fuzz:
 	@tools/scripts/install-deps check
 	@tests/fuzz/run
+
+# SOAK_STEPS=1000000 SOAK_SEED=1
+SOAK_STEPS ?= 1000000
+soak:
+	@tools/scripts/install-deps check
+	@$(MAKE) --no-print-directory all
+	@cd $(MAIN) && tests/unit/firmware/test-firmware-random firmware/npu-fw.img $(SOAK_STEPS) \
+		$${SOAK_SEED:-$$(date +%s)}
 
 bench:
 	@tools/scripts/install-deps check
