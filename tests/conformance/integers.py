@@ -374,6 +374,53 @@ def moves():
     compare("pool, transpose, reshape, product, reshape", model, x)
 
 
+def one_dimension():
+    x = numbers((2, 12, 40))
+    model = onnx_model.Model()
+    scale, zero = onnx_model.range_of(x)
+    data, scales = onnx_model.quantize_weights(numbers((20, 12, 5), 0.2))
+    w = model.dequantize(model.constant(data), scales, np.zeros(20, "int8"), 0)
+    y = model.node("Relu", [model.node("Conv", [model.both(model.input(x.shape), scale, zero), w], pads=[2, 2],
+                                       strides=[2])])
+    model.quantize(y, np.float32(0.02), np.array(0, "uint8"), output="y")
+    model.output("y", (2, 20, 20), "uint8")
+    compare("conv of one dimension", model, x)
+
+
+def nearest():
+    x = numbers((1, 12, 6, 6))
+    model = onnx_model.Model()
+    scale, zero = onnx_model.range_of(x)
+    a = model.both(model.input(x.shape), scale, zero)
+    y = model.node("Resize", [a, "", model.constant(np.float32([1, 1, 2, 3]))], mode="nearest",
+                   coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+    model.quantize(model.node("Relu", [model.both(y, scale, zero)]), np.float32(0.02), np.array(0, "uint8"), output="y")
+    model.output("y", (1, 12, 12, 18), "uint8")
+    compare("resize to the nearest", model, x)
+
+
+def in_between():
+    """What is not in the table is computed in fp16, which moves more results by one."""
+    x = numbers((4, 50), 2)
+    scale, zero = onnx_model.range_of(x)
+    for operator, attributes in [("Softmax", {"axis": -1}), ("ReduceMax", {"axes": [1]})]:
+        model = onnx_model.Model()
+        y = model.node(operator, [model.both(model.input(x.shape), scale, zero)], **attributes)
+        y_scale, y_zero = (1 / 512, 0) if operator == "Softmax" else (scale, zero)
+        model.quantize(y, np.float32(y_scale), np.array(y_zero, "uint8"), output="y")
+        model.output("y", x.shape if operator == "Softmax" else (4, 1), "uint8")
+        compare("%s between" % operator, model, x, integers=False, few=0.05)
+    depth = 40000
+    x = numbers((2, depth))
+    data, scales = onnx_model.quantize_weights(numbers((depth, 8), 0.01), 1)
+    model = onnx_model.Model()
+    a = model.both(model.input(x.shape), *onnx_model.range_of(x))
+    y = model.node("MatMul", [a, model.dequantize(model.constant(data), scales, np.zeros(8, "int8"), 1)])
+    model.quantize(y, np.float32(0.05), np.array(128, "uint8"), output="y")
+    model.output("y", (2, 8), "uint8")
+    compare("product whose sums could overflow", model, x, integers=False, few=0.2)
+
+
 def concatenation():
     x = numbers((1, 10, 6, 6))
     model = onnx_model.Model()
@@ -446,6 +493,9 @@ def main():
     pools()
     moves()
     concatenation()
+    one_dimension()
+    nearest()
+    in_between()
     alone()
     print("1..%d" % count)
     sys.exit(failed > 0)

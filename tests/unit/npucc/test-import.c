@@ -258,6 +258,29 @@ static void test_initializer_as_input(void **state)
 	done(&loaded);
 }
 
+/* One scale a channel came with opset 13. */
+static void test_scales_by_opset(void **state)
+{
+	static const int64_t four[] = { 4 };
+	static const float scales[4] = { 1, 2, 3, 4 };
+	struct loaded loaded;
+
+	(void)state;
+	for (int64_t opset = 12; opset <= 13; opset++) {
+		struct onnx_builder *builder = begin(opset, 4, image);
+
+		onnx_builder_floats(builder, "scales", 1, four, scales);
+		onnx_builder_node(builder, "QuantizeLinear", "x scales", "q");
+		onnx_builder_node(builder, "DequantizeLinear", "q scales", "y");
+		load(&loaded, builder, NULL, 0);
+		if (opset < 13)
+			refused(&loaded, "opset 12");
+		else
+			accepted(&loaded);
+		done(&loaded);
+	}
+}
+
 static void test_convolution_1d(void **state)
 {
 	static const int64_t line[] = { 1, 4, 20 }, weights[] = { 6, 4, 5 }, pads[] = { 1, 2 };
@@ -829,6 +852,7 @@ int main(void)
 		cmocka_unit_test(test_shape_chain),    cmocka_unit_test(test_shape_asked_for),
 		cmocka_unit_test(test_shape_text),     cmocka_unit_test(test_clip),
 		cmocka_unit_test(test_softmax),	       cmocka_unit_test(test_initializer_as_input),
+		cmocka_unit_test(test_scales_by_opset),
 		cmocka_unit_test(test_convolution_1d), cmocka_unit_test(test_auto_pad),
 		cmocka_unit_test(test_gemm),	       cmocka_unit_test(test_names),
 		cmocka_unit_test(test_outputs_copied), cmocka_unit_test(test_refusals),

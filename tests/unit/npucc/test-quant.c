@@ -332,6 +332,34 @@ static void useless_scales(void **state)
 	assert_int_equal(quantization.zero, 100);
 }
 
+/* 255 x 255 x 33,025 is the most that 32 bits hold. */
+static void sums_that_could_overflow(void **state)
+{
+	static const struct {
+		int64_t depth;
+		uint32_t integers;
+	} cases[] = { { 33025, 1 }, { 33026, 0 } };
+	struct rig *rig = *state;
+	int64_t rows[2] = { 1 }, matrix[2] = { 0, 1 }, one = 1;
+	struct graph_value *inputs[2];
+	uint32_t integers;
+	float scale = 0.01f;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		rows[1] = matrix[0] = cases[i].depth;
+		rig->graph = graph_new(&rig->arena, "test");
+		inputs[0] = both(rig, input(rig, 2, rows), 0.02f, 100);
+		inputs[1] = constant(rig, GRAPH_DTYPE_I8, 2, matrix,
+				     arena_alloc(&rig->arena, (size_t)matrix[0]));
+		inputs[1] = through(rig, GRAPH_OP_DEQUANTIZE, inputs[1],
+				    graph_constant_f32(rig->graph, "scale", 1, &one, &scale),
+				    constant(rig, GRAPH_DTYPE_I8, 0, NULL, "\0"), GRAPH_DTYPE_F32, 1);
+		output(rig, finish(rig, node(rig, GRAPH_OP_MATMUL, 2, inputs)));
+		assert_int_equal(quant_graph(rig->graph, &integers, &rig->diag), 0);
+		assert_int_equal(integers, cases[i].integers);
+	}
+}
+
 static void stored_as_integers_only(void **state)
 {
 	struct rig *rig = *state;
@@ -433,6 +461,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(zero_points_by_channel, setup, teardown),
 		cmocka_unit_test_setup_teardown(scales_along_the_wrong_axis, setup, teardown),
 		cmocka_unit_test_setup_teardown(useless_scales, setup, teardown),
+		cmocka_unit_test_setup_teardown(sums_that_could_overflow, setup, teardown),
 		cmocka_unit_test_setup_teardown(stored_as_integers_only, setup, teardown),
 		cmocka_unit_test_setup_teardown(product_with_bias_and_transposed_weights, setup,
 						teardown),

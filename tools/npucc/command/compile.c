@@ -119,6 +119,10 @@ static int compile(const struct options *options, struct compile_report *report,
 	if (options->calibration &&
 	    command_calibrate(npucc_model_graph(model), options->calibration, log, diag))
 		goto out;
+	if (options->calibration && options->dump && !strcmp(options->dump, "quant")) {
+		fputs("# after calibration\n", stderr);
+		graph_dump(npucc_model_graph(model), stderr);
+	}
 	*merged = npucc_model_merged(model);
 	if (log)
 		fprintf(log, "merged %u ops\n", *merged);

@@ -105,6 +105,19 @@ static bool clamps(const struct graph_activation *activation)
 				       activation->kind == GRAPH_ACTIVATION_CLIP);
 }
 
+/* Sums have 32 bits: no input may make one overflow. */
+static bool sums_fit(const struct graph_node *node)
+{
+	const struct graph_value *x = node->inputs[GRAPH_IN_X], *w = node->inputs[GRAPH_IN_WEIGHT];
+	int64_t depth;
+
+	if (node->op == GRAPH_OP_CONV)
+		depth = w->dims[1] * w->dims[2] * w->dims[3];
+	else
+		depth = x->dims[x->rank - (node->attr.matmul.transpose_a ? 2 : 1)];
+	return depth <= INT32_MAX / (UINT8_MAX * UINT8_MAX);
+}
+
 static uint32_t rewrite(struct graph *graph, struct graph_node *node,
 			struct graph_node *const sources[3], const struct graph_quant *quant,
 			struct graph_node *target)
@@ -127,7 +140,7 @@ uint32_t quant_dense(struct graph *graph, struct graph_node *node)
 
 	if ((node->op != GRAPH_OP_CONV && node->op != GRAPH_OP_MATMUL) || node->quant ||
 	    (node->input_count > GRAPH_IN_RESIDUAL && node->inputs[GRAPH_IN_RESIDUAL]) ||
-	    !match_op(node->inputs[GRAPH_IN_X], GRAPH_OP_DEQUANTIZE))
+	    !match_op(node->inputs[GRAPH_IN_X], GRAPH_OP_DEQUANTIZE) || !sums_fit(node))
 		return 0;
 	quant = quant_new(graph, node->input_count > 3 ? node->input_count : 3);
 	if (!quant || !take_bias(graph, node))

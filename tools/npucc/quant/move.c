@@ -41,6 +41,9 @@ static bool moves_elements(const struct graph_node *node)
 	case GRAPH_OP_EXPAND:
 	case GRAPH_OP_GATHER:
 		return true;
+	case GRAPH_OP_RESIZE:
+		return node->attr.resize.mode == GRAPH_RESIZE_NEAREST &&
+		       node->attr.resize.coordinate != GRAPH_COORDINATE_CROP_AND_RESIZE;
 	case GRAPH_OP_POOL:
 		/* Scales are positive: the greatest number is the greatest integer's. */
 		return node->attr.pool.kind == GRAPH_POOL_MAX;
