@@ -54,6 +54,7 @@ struct npurt_wait {
  * @firmware_log: as npurt_device_firmware_log()
  * @memory_alloc: zeroed memory, a multiple of 4 KiB, aligned to 2 MiB where it is that large
  * @memory_free: nothing maps it any more
+ * @memory_clear: make it zeroes again; the device does not use it
  * @context_create: an address space; @flags NPURT_CONTEXT_*
  * @context_destroy: kills what runs in it; its queues are gone already
  * @bind:	maps memory at @va with NPU_PROT_*
@@ -74,6 +75,7 @@ struct npurt_backend_ops {
 	int (*memory_alloc)(struct npurt_backend *backend, uint64_t bytes,
 			    struct npurt_memory *memory);
 	void (*memory_free)(struct npurt_backend *backend, const struct npurt_memory *memory);
+	void (*memory_clear)(struct npurt_backend *backend, const struct npurt_memory *memory);
 	int (*context_create)(struct npurt_backend *backend, uint32_t flags,
 			      struct npurt_backend_context **context);
 	void (*context_destroy)(struct npurt_backend_context *context);

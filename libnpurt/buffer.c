@@ -36,28 +36,21 @@ static void give_va(struct npurt_buffer *buffer)
 	pthread_mutex_unlock(&buffer->context->va_lock);
 }
 
-int npurt_buffer_new(struct npurt_context *context, uint64_t bytes, unsigned int prot,
-		     struct npurt_buffer **result)
+/* Of a size that is mapped as it is, on the device and in its context. */
+static int make(struct npurt_context *context, uint64_t bytes, unsigned int prot,
+		struct npurt_buffer **result)
 {
 	const struct npurt_backend_ops *ops = context->backend->backend->ops;
 	struct npurt_buffer *buffer;
-	uint64_t rounded;
 	int ret;
 
-	if (!bytes || bytes > NPU_VA_END / 2)
-		return npurt_fail(-EINVAL,
-				  "npurt: a buffer of %" PRIu64
-				  " bytes: a context holds buffers of 1 to "
-				  "%" PRIu64 " bytes",
-				  bytes, (uint64_t)NPU_VA_END / 2);
-	rounded = (bytes + NPU_PAGE_BYTES - 1) & ~(NPU_PAGE_BYTES - 1);
 	buffer = calloc(1, sizeof(*buffer));
 	if (!buffer)
 		return npurt_fail(-ENOMEM, "npurt: no memory for a buffer");
-	buffer->references = 1;
 	buffer->context = context;
-	buffer->bytes = bytes;
-	ret = ops->memory_alloc(context->backend->backend, rounded, &buffer->memory);
+	buffer->block.bytes = bytes;
+	buffer->block.kind = prot;
+	ret = ops->memory_alloc(context->backend->backend, bytes, &buffer->memory);
 	if (ret)
 		goto free_buffer;
 	ret = take_va(buffer);
@@ -78,17 +71,100 @@ free_buffer:
 	return ret;
 }
 
-void npurt_buffer_put(struct npurt_buffer *buffer)
+static void release(struct npurt_buffer *buffer)
 {
-	struct npurt_backend_context *context;
+	struct npurt_backend_context *context = buffer->context->backend;
 
-	if (!buffer || !npurt_count_down(&buffer->references))
-		return;
-	context = buffer->context->backend;
 	context->backend->ops->unbind(context, buffer->va, buffer->memory.bytes);
 	context->backend->ops->memory_free(context->backend, &buffer->memory);
 	give_va(buffer);
 	free(buffer);
+}
+
+static void release_chain(struct npurt_pool_block *chain)
+{
+	while (chain) {
+		struct npurt_pool_block *block = chain;
+
+		chain = block->next;
+		release((struct npurt_buffer *)block);
+	}
+}
+
+void npurt_buffer_release_kept(struct npurt_context *context)
+{
+	release_chain(npurt_pool_drain(&context->pool));
+}
+
+/* One that was kept, or a new one in the place of others. */
+static int take_from_pool(struct npurt_context *context, uint64_t bytes, unsigned int prot,
+			  struct npurt_buffer **result)
+{
+	struct npurt_backend *backend = context->backend->backend;
+	struct npurt_pool_block *kept, *given_up;
+	int ret;
+
+	if (npurt_pool_take(&context->pool, bytes, prot, &kept, &given_up))
+		return npurt_fail(-ENOMEM,
+				  "npurt: %" PRIu64
+				  " bytes more than the context's pool_bytes allow, %" PRIu64
+				  " in all: free buffers or models, or make the context with more",
+				  bytes, context->pool.max);
+	release_chain(given_up);
+	if (kept) {
+		*result = (struct npurt_buffer *)kept;
+		backend->ops->memory_clear(backend, &(*result)->memory);
+		return 0;
+	}
+	ret = make(context, bytes, prot, result);
+	if (ret == -ENOMEM) {
+		/* The device's memory may be in what is kept. */
+		npurt_buffer_release_kept(context);
+		ret = make(context, bytes, prot, result);
+	}
+	if (ret)
+		npurt_pool_untake(&context->pool, bytes);
+	return ret;
+}
+
+int npurt_buffer_new(struct npurt_context *context, uint64_t bytes, unsigned int prot,
+		     struct npurt_buffer **result)
+{
+	bool pooled = context->pool.max != 0;
+	uint64_t rounded = (bytes + NPU_PAGE_BYTES - 1) & ~(NPU_PAGE_BYTES - 1);
+	int ret;
+
+	if (!bytes || bytes > NPU_VA_END / 2)
+		return npurt_fail(-EINVAL,
+				  "npurt: a buffer of %" PRIu64
+				  " bytes: a context holds buffers of 1 to "
+				  "%" PRIu64 " bytes",
+				  bytes, (uint64_t)NPU_VA_END / 2);
+	if (pooled)
+		rounded = npurt_pool_bytes(bytes);
+	ret = pooled ? take_from_pool(context, rounded, prot, result) :
+		       make(context, rounded, prot, result);
+	if (ret)
+		return ret;
+	(*result)->references = 1;
+	(*result)->flags = 0;
+	(*result)->bytes = bytes;
+	__atomic_fetch_add(&context->buffer_bytes, rounded, __ATOMIC_RELAXED);
+	return 0;
+}
+
+void npurt_buffer_put(struct npurt_buffer *buffer)
+{
+	struct npurt_context *context;
+
+	if (!buffer || !npurt_count_down(&buffer->references))
+		return;
+	context = buffer->context;
+	__atomic_fetch_sub(&context->buffer_bytes, buffer->block.bytes, __ATOMIC_RELAXED);
+	if (context->pool.max)
+		npurt_pool_give(&context->pool, &buffer->block);
+	else
+		release(buffer);
 }
 
 int npurt_buffer_alloc(struct npurt_context *context, uint64_t bytes, uint32_t flags,

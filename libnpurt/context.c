@@ -57,11 +57,14 @@ static int64_t spin_time(const struct npurt_context_options *options)
 
 static void context_free(struct npurt_context *context)
 {
+	npurt_queue_kill(&context->queue);
 	npurt_notifier_end(context);
 	npurt_queue_fini(&context->queue);
+	npurt_buffer_release_kept(context);
 	if (context->backend)
 		context->backend->backend->ops->context_destroy(context->backend);
 	npurt_range_fini(&context->va);
+	npurt_pool_fini(&context->pool);
 	pthread_mutex_destroy(&context->va_lock);
 	pthread_mutex_destroy(&context->start_lock);
 	npurt_device_put(context->device);
@@ -93,6 +96,7 @@ int npurt_context_create(struct npurt_device *device, const struct npurt_context
 	context->device = device;
 	npurt_count_up(&device->handles);
 	pthread_mutex_init(&context->va_lock, NULL);
+	npurt_pool_init(&context->pool, options.pool_bytes);
 	pthread_mutex_init(&context->start_lock, NULL);
 	ret = npurt_range_init(&context->va, VA_START, NPU_VA_END);
 	if (ret)
@@ -101,8 +105,7 @@ int npurt_context_create(struct npurt_device *device, const struct npurt_context
 		ret = device->backend->ops->context_create(device->backend, options.flags,
 							   &context->backend);
 	if (!ret)
-		ret = npurt_queue_init(&context->queue, context, options.queue_depth,
-				       options.priority);
+		ret = npurt_queue_init(&context->queue, context, &options);
 	if (ret) {
 		context_free(context);
 		return ret;
@@ -111,6 +114,18 @@ int npurt_context_create(struct npurt_device *device, const struct npurt_context
 		       (void *)context, options.queue_depth);
 	*result = context;
 	return 0;
+}
+
+bool npurt_context_try_get(struct npurt_context *context)
+{
+	uint32_t handles = __atomic_load_n(&context->handles, __ATOMIC_RELAXED);
+
+	while (handles) {
+		if (__atomic_compare_exchange_n(&context->handles, &handles, handles + 1, true,
+						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			return true;
+	}
+	return false;
 }
 
 void npurt_context_put(struct npurt_context *context)
@@ -144,6 +159,11 @@ int npurt_context_get_status(struct npurt_context *context, struct npurt_context
 	progress = &context->backend->semaphores[NPURT_PROGRESS_SEMAPHORE];
 	now.completed = le64toh(__atomic_load_n(progress, __ATOMIC_ACQUIRE));
 	written = npurt_ring_written(&context->queue.ring);
+	now.buffer_bytes = __atomic_load_n(&context->buffer_bytes, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&context->pool.lock);
+	now.pool_kept_bytes = context->pool.kept;
+	pthread_mutex_unlock(&context->pool.lock);
+	now.bytes_in_flight = __atomic_load_n(&context->queue.bytes, __ATOMIC_RELAXED);
 	now.queue_depth = (uint32_t)context->queue.ring.depth;
 	now.submitted = written;
 	now.error = __atomic_load_n(&context->queue.stopped, __ATOMIC_ACQUIRE);

@@ -171,6 +171,7 @@ static const struct npurt_backend_ops drm_ops = {
 	.firmware_log = drm_firmware_log,
 	.memory_alloc = drm_memory_alloc,
 	.memory_free = drm_memory_free,
+	.memory_clear = drm_memory_clear,
 	.context_create = drm_context_create,
 	.context_destroy = drm_context_destroy,
 	.bind = drm_bind,

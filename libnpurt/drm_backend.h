@@ -82,6 +82,7 @@ int drm_last_fault(struct npurt_backend_context *context, uint32_t task_id,
 
 int drm_memory_alloc(struct npurt_backend *backend, uint64_t bytes, struct npurt_memory *memory);
 void drm_memory_free(struct npurt_backend *backend, const struct npurt_memory *memory);
+void drm_memory_clear(struct npurt_backend *backend, const struct npurt_memory *memory);
 
 /* ------------------------------------------------------------------ drm_list.c */
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Buffers of the kernel driver, mapped into this process. */
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include <xf86drm.h>
@@ -89,4 +90,10 @@ void drm_memory_free(struct npurt_backend *backend, const struct npurt_memory *m
 	/* munmap() takes the whole of a larger page, as the mapping did. */
 	munmap(memory->host, memory->bytes);
 	drmCloseBufferHandle(drm_of(backend)->fd, (uint32_t)memory->handle);
+}
+
+void drm_memory_clear(struct npurt_backend *backend, const struct npurt_memory *memory)
+{
+	(void)backend;
+	memset(memory->host, 0, memory->bytes);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "futex.h"
+#include "notifier.h"
 #include "objects.h"
 #include "workers.h"
 
@@ -39,6 +40,8 @@ void npurt_future_complete(struct npurt_future *future)
 	__atomic_store_n(&future->complete, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&future->sleepers, __ATOMIC_SEQ_CST))
 		npurt_futex_wake(&future->complete, INT_MAX);
+	if (__atomic_load_n(&future->callback, __ATOMIC_SEQ_CST))
+		npurt_notifier_call(future);
 }
 
 static bool is_complete(const struct npurt_future *future)
@@ -154,6 +157,24 @@ int npurt_future_cancel(struct npurt_future *future)
 		return ret;
 	__atomic_store_n(&future->cancel, 1, __ATOMIC_RELAXED);
 	return 0;
+}
+
+int npurt_future_set_callback(struct npurt_future *future, npurt_callback callback, void *data)
+{
+	struct npurt_context *context;
+	int ret;
+
+	ret = check_future(future, "npurt_future_set_callback");
+	if (ret)
+		return ret;
+	if (!callback)
+		return npurt_fail(-EINVAL,
+				  "npurt: npurt_future_set_callback() without a callback (NULL)");
+	context = future->context;
+	ret = npurt_notifier_start(context);
+	if (ret)
+		return ret;
+	return npurt_notifier_set_callback(future, callback, data);
 }
 
 const char *npurt_future_error(struct npurt_future *future)

@@ -300,20 +300,23 @@ static void end_segment(struct npurt_unit_run *run)
 /* Until the device has it. Returns false when it has ended without. */
 static bool start_segment(struct npurt_unit_run *run)
 {
-	struct npurt_queue *queue = &run->replay->graph->context->queue;
+	struct npurt_context *context = run->replay->graph->context;
 	int ret;
 
 	if (may_refuse(run->replay) && !prepare_segment(run))
 		return false;
-	npurt_notifier_want(queue->context);
-	ret = npurt_queue_submit(queue, &run->task, INT64_MAX);
-	if (!ret)
-		return true;
-	npurt_notifier_want_no_more(queue->context);
-	run->lost = ret;
-	run->reason = strdup(npurt_last_error());
-	end_segment(run);
-	return false;
+	npurt_notifier_want(context);
+	/* The replay, which holds the context, may have ended before the submission returns. */
+	npurt_count_up(&context->handles);
+	ret = npurt_queue_submit(&context->queue, &run->task, INT64_MAX);
+	if (ret) {
+		npurt_notifier_want_no_more(context);
+		run->lost = ret;
+		run->reason = strdup(npurt_last_error());
+		end_segment(run);
+	}
+	npurt_context_put(context);
+	return !ret;
 }
 
 static void run_unit(struct npurt_job *job, struct npurt_worker *worker);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The thread of a context that notices ends of tasks when nobody else waits for them.
+ * The thread of a context that notices ends of tasks when nobody else waits for them, and the
+ * callbacks and the descriptor that tell of them.
  */
 #ifndef NPURT_NOTIFIER_H
 #define NPURT_NOTIFIER_H
 
-struct npurt_context;
-struct npurt_notifier;
+#include "objects.h"
 
 /**
  * npurt_notifier_start() - have the context's thread, made at the first call
@@ -25,7 +25,31 @@ void npurt_notifier_want(struct npurt_context *context);
 /** npurt_notifier_want_no_more() - that task has been retired, or was not submitted */
 void npurt_notifier_want_no_more(struct npurt_context *context);
 
-/** npurt_notifier_end() - end the thread, if there is one */
+void npurt_notifier_wake(struct npurt_notifier *notifier);
+
+/** npurt_notifier_submitted() - the queue has a task more */
+static inline void npurt_notifier_submitted(struct npurt_context *context)
+{
+	struct npurt_notifier *notifier = __atomic_load_n(&context->notifier, __ATOMIC_ACQUIRE);
+
+	if (notifier)
+		npurt_notifier_wake(notifier);
+}
+
+/** npurt_notifier_retired() - tasks have been retired; under retire_lock */
+void npurt_notifier_retired(struct npurt_context *context);
+
+/** npurt_notifier_set_callback() - 0, -EBUSY with a sentence */
+int npurt_notifier_set_callback(struct npurt_future *future, npurt_callback callback, void *data);
+
+/** npurt_notifier_call() - a future with a callback is complete; may be called more than once */
+void npurt_notifier_call(struct npurt_future *future);
+
+/**
+ * npurt_notifier_end() - run the callbacks that are left, and end the thread, if there is one
+ *
+ * Its queue has been killed. May be called by a callback.
+ */
 void npurt_notifier_end(struct npurt_context *context);
 
 #endif /* NPURT_NOTIFIER_H */

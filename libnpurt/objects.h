@@ -21,6 +21,7 @@
 #include "image.h"
 #include "line.h"
 #include "npurt.h"
+#include "pool.h"
 #include "range.h"
 #include "ring.h"
 
@@ -44,6 +45,7 @@ struct npurt_device {
 };
 
 struct npurt_buffer {
+	struct npurt_pool_block block; /* first */
 	uint32_t references;
 	uint32_t flags;
 	struct npurt_context *context;
@@ -79,6 +81,7 @@ struct npurt_task_ops {
 struct npurt_task {
 	const struct npurt_task_ops *ops;
 	uint64_t packets;
+	uint64_t bytes; /* of memory it works on, as far as the queue's bound counts them */
 	uint64_t index; /* of the first of them */
 	int64_t submit_ns;
 };
@@ -101,6 +104,8 @@ struct npurt_queue {
 	__le64 *arguments; /* NPU_ARG_COUNT a slot */
 	struct npurt_slot *slots;
 	uint64_t retired; /* tasks below this index are over and done with */
+	uint64_t bytes_max; /* of tasks in flight; 0: not counted */
+	uint64_t bytes; /* in flight */
 	int stopped; /* negative errno: takes no more */
 	char stop_reason[256]; /* set before `stopped` */
 	pthread_mutex_t retire_lock;
@@ -115,9 +120,11 @@ struct npurt_context {
 	struct npurt_backend_context *backend;
 	pthread_mutex_t va_lock;
 	struct npurt_range va;
+	uint64_t buffer_bytes; /* in use */
+	struct npurt_pool pool; /* max 0: nothing is kept */
 	struct npurt_queue queue;
 	pthread_mutex_t start_lock; /* of `notifier` */
-	struct npurt_notifier *notifier; /* NULL until somebody needs it */
+	struct npurt_notifier *notifier; /* NULL until somebody needs it; then it stays */
 	uint32_t graph_tasks; /* ids given to nodes of graphs */
 };
 
@@ -138,6 +145,10 @@ struct npurt_future {
 	uint32_t complete; /* a futex */
 	uint32_t sleepers; /* on it */
 	uint32_t cancel; /* what has not started shall not */
+	npurt_callback callback; /* NULL: none; see npurt_notifier_complete() */
+	void *callback_data;
+	struct npurt_future *next_called;
+	bool call_queued;
 	bool on_queue; /* complete once the queue has retired what is below queue_end */
 	uint64_t queue_end;
 	struct npurt_context *context;
@@ -215,6 +226,9 @@ int npurt_device_start_workers(struct npurt_device *device);
 
 void npurt_context_put(struct npurt_context *context);
 
+/** npurt_context_try_get() - a handle more, unless there is none left */
+bool npurt_context_try_get(struct npurt_context *context);
+
 /* -------------------------------------------------------------------- buffer.c */
 
 /**
@@ -225,16 +239,22 @@ int npurt_buffer_new(struct npurt_context *context, uint64_t bytes, unsigned int
 		     struct npurt_buffer **buffer);
 void npurt_buffer_put(struct npurt_buffer *buffer);
 
+/** npurt_buffer_release_kept() - release what the context's pool keeps */
+void npurt_buffer_release_kept(struct npurt_context *context);
+
 /* --------------------------------------------------------------------- model.c */
 
 void npurt_model_put(struct npurt_model *model);
 
 /* --------------------------------------------------------------------- queue.c */
 
-int npurt_queue_init(struct npurt_queue *queue, struct npurt_context *context, uint32_t depth,
-		     uint32_t priority);
+int npurt_queue_init(struct npurt_queue *queue, struct npurt_context *context,
+		     const struct npurt_context_options *options);
 
-/** npurt_queue_fini() - kills what runs; every task still in flight ends with -ECANCELED */
+/** npurt_queue_kill() - kills what runs; every task still in flight ends with -ECANCELED */
+void npurt_queue_kill(struct npurt_queue *queue);
+
+/** npurt_queue_fini() - lets go of its memory */
 void npurt_queue_fini(struct npurt_queue *queue);
 
 /**
@@ -303,6 +323,9 @@ int npurt_run_options_read(const struct npurt_run_options *from,
 void npurt_run_hold(struct npurt_run *run, struct npurt_model *model,
 		    const struct npurt_binding *bindings, size_t count);
 void npurt_run_let_go(struct npurt_run *run);
+
+/** npurt_run_bytes() - how much its inputs and outputs are */
+uint64_t npurt_run_bytes(const struct npurt_run *run);
 
 /** npurt_run_argument_count() - how many arguments its program takes */
 uint32_t npurt_run_argument_count(const struct npurt_run *run);

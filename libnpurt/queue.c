@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "notifier.h"
 #include "npu_pgtable.h"
 #include "objects.h"
 #include "workers.h"
@@ -46,8 +47,11 @@ static void retire_one(struct npurt_queue *queue, int lost)
 	struct npurt_task *task = slot->task;
 
 	slot->task = NULL;
-	if (task)
+	if (task) {
+		if (task->bytes)
+			__atomic_fetch_sub(&queue->bytes, task->bytes, __ATOMIC_RELAXED);
 		task->ops->finish(queue, task, lost, queue->stop_reason);
+	}
 	/* From here on a producer may have the slot. */
 	__atomic_store_n(&queue->retired, queue->retired + 1, __ATOMIC_RELEASE);
 }
@@ -96,7 +100,7 @@ static void check_ring(struct npurt_queue *queue)
 /* Under retire_lock. */
 static void retire_locked(struct npurt_queue *queue)
 {
-	uint64_t done;
+	uint64_t before = queue->retired, done;
 
 	/* Looked at first, so that what the device completed before it stopped counts as done. */
 	check_ring(queue);
@@ -105,6 +109,8 @@ static void retire_locked(struct npurt_queue *queue)
 		retire_one(queue, 0);
 	if (stopped(queue))
 		retire_lost(queue);
+	if (queue->retired != before)
+		npurt_notifier_retired(queue->context);
 }
 
 void npurt_queue_retire(struct npurt_queue *queue)
@@ -203,6 +209,7 @@ static void publish(struct npurt_queue *queue, struct npurt_task *task, uint64_t
 		__atomic_fetch_add(&slot_of(queue, index + i - 1)->published, 1, __ATOMIC_RELEASE);
 	if (npurt_ring_needs_doorbell(&queue->ring))
 		queue->context->backend->backend->ops->doorbell(queue->backend, index + 1);
+	npurt_notifier_submitted(queue->context);
 }
 
 static int fail_stopped(const struct npurt_queue *queue)
@@ -211,18 +218,44 @@ static int fail_stopped(const struct npurt_queue *queue)
 			  queue->stop_reason);
 }
 
-static int reserve(struct npurt_queue *queue, uint64_t packets, uint64_t *index)
+/* Counts a task's bytes in, unless they would be too many. */
+static bool take_bytes(struct npurt_queue *queue, uint64_t bytes)
 {
-	if (!npurt_ring_reserve(&queue->ring, packets, index))
+	uint64_t before = __atomic_load_n(&queue->bytes, __ATOMIC_RELAXED);
+
+	do {
+		if (bytes > queue->bytes_max - before)
+			return false;
+	} while (!__atomic_compare_exchange_n(&queue->bytes, &before, before + bytes, true,
+					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return true;
+}
+
+/* Room for a task, of both kinds or of none. */
+static int take_room(struct npurt_queue *queue, const struct npurt_task *task, uint64_t *index)
+{
+	int ret;
+
+	if (task->bytes && !take_bytes(queue, task->bytes))
+		return -EAGAIN;
+	ret = npurt_ring_reserve(&queue->ring, task->packets, index);
+	if (ret && task->bytes)
+		__atomic_fetch_sub(&queue->bytes, task->bytes, __ATOMIC_RELAXED);
+	return ret;
+}
+
+static int reserve(struct npurt_queue *queue, const struct npurt_task *task, uint64_t *index)
+{
+	if (!take_room(queue, task, index))
 		return 0;
 	try_retire(queue);
-	return npurt_ring_reserve(&queue->ring, packets, index);
+	return take_room(queue, task, index);
 }
 
 /* ---------------------------------------------------- admission to a full queue */
 
 /* The first one's wait for room. */
-static int wait_for_room(struct npurt_queue *queue, uint64_t packets, uint64_t *index,
+static int wait_for_room(struct npurt_queue *queue, const struct npurt_task *task, uint64_t *index,
 			 int64_t deadline_ns)
 {
 	for (;;) {
@@ -232,7 +265,7 @@ static int wait_for_room(struct npurt_queue *queue, uint64_t packets, uint64_t *
 		npurt_queue_retire(queue);
 		if (stopped(queue))
 			return fail_stopped(queue);
-		if (!npurt_ring_reserve(&queue->ring, packets, index))
+		if (!take_room(queue, task, index))
 			return 0;
 		if (npurt_now() >= deadline_ns)
 			return -ETIMEDOUT;
@@ -256,7 +289,7 @@ static int submit_full(struct npurt_queue *queue, struct npurt_task *task, int64
 
 	ret = npurt_line_enter(&queue->line, &place, deadline_ns);
 	if (!ret)
-		ret = wait_for_room(queue, task->packets, &index, deadline_ns);
+		ret = wait_for_room(queue, task, &index, deadline_ns);
 	if (!ret)
 		publish(queue, task, index);
 	npurt_line_leave(&queue->line, &place);
@@ -282,8 +315,14 @@ int npurt_queue_submit(struct npurt_queue *queue, struct npurt_task *task, int64
 
 	if (stopped(queue))
 		return fail_stopped(queue);
+	if (task->bytes > queue->bytes_max)
+		return npurt_fail(-E2BIG,
+				  "npurt: a task works on %" PRIu64
+				  " bytes, the queue takes %" PRIu64
+				  " at once: make the context with more queue_bytes",
+				  task->bytes, queue->bytes_max);
 	/* First come, first served: while somebody waits, nobody passes by. */
-	if (npurt_line_is_empty(&queue->line) && !reserve(queue, task->packets, &index)) {
+	if (npurt_line_is_empty(&queue->line) && !reserve(queue, task, &index)) {
 		publish(queue, task, index);
 		return 0;
 	}
@@ -335,33 +374,39 @@ static int make_memory(struct npurt_queue *queue, unsigned int log2)
 	return 0;
 }
 
-int npurt_queue_init(struct npurt_queue *queue, struct npurt_context *context, uint32_t depth,
-		     uint32_t priority)
+int npurt_queue_init(struct npurt_queue *queue, struct npurt_context *context,
+		     const struct npurt_context_options *options)
 {
-	unsigned int log2 = ring_log2(depth);
+	unsigned int log2 = ring_log2(options->queue_depth);
 	int ret;
 
 	queue->context = context;
 	pthread_mutex_init(&queue->retire_lock, NULL);
 	npurt_line_init(&queue->line);
 	queue->ring.log2 = log2;
-	queue->ring.depth = depth;
+	queue->ring.depth = options->queue_depth;
+	queue->bytes_max = options->queue_bytes;
 	queue->ring.retired = &queue->retired;
 	ret = make_memory(queue, log2);
 	if (ret)
 		return ret;
-	return context->backend->backend->ops->queue_create(context->backend, queue->memory->va,
-							    log2, priority, &queue->backend);
+	return context->backend->backend->ops->queue_create(
+		context->backend, queue->memory->va, log2, options->priority, &queue->backend);
+}
+
+void npurt_queue_kill(struct npurt_queue *queue)
+{
+	if (!queue->backend)
+		return;
+	queue->context->backend->backend->ops->queue_destroy(queue->backend);
+	queue->backend = NULL;
+	stop(queue, -ECANCELED, "its context was destroyed");
 }
 
 void npurt_queue_fini(struct npurt_queue *queue)
 {
 	if (!queue->context)
 		return;
-	if (queue->backend) {
-		queue->context->backend->backend->ops->queue_destroy(queue->backend);
-		stop(queue, -ECANCELED, "its context was destroyed");
-	}
 	npurt_buffer_put(queue->memory);
 	free(queue->slots);
 	pthread_mutex_destroy(&queue->retire_lock);

@@ -146,6 +146,16 @@ static int prepare_profile(struct npurt_future *task)
 
 /* ------------------------------------------------------------- what is told the device */
 
+uint64_t npurt_run_bytes(const struct npurt_run *run)
+{
+	uint64_t bytes = 0;
+	uint32_t i;
+
+	for (i = 0; i < run->use_count; i++)
+		bytes += run->model->image.tensors[i].device_bytes;
+	return bytes;
+}
+
 uint32_t npurt_run_argument_count(const struct npurt_run *run)
 {
 	return run->profile ? NPU_ARG_COUNT : NPU_ARG_FIRST_IO + run->use_count;
@@ -308,6 +318,8 @@ static int make_run(struct npurt_model *model, const struct npurt_binding *bindi
 	future->task.ops = &run_ops;
 	future->task.packets = 1;
 	npurt_run_hold(&future->run, model, bindings, count);
+	if (model->context->queue.bytes_max)
+		future->task.bytes = npurt_run_bytes(&future->run);
 	ret = options->flags & NPURT_RUN_PROFILE ? prepare_profile(future) : 0;
 	if (ret) {
 		npurt_future_put(future);

@@ -324,6 +324,7 @@ static const struct npurt_backend_ops sim_ops = {
 	.firmware_log = sim_firmware_log,
 	.memory_alloc = sim_memory_alloc,
 	.memory_free = sim_memory_free,
+	.memory_clear = sim_memory_clear,
 	.context_create = sim_context_create,
 	.context_destroy = sim_context_destroy,
 	.bind = sim_bind,

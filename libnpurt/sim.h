@@ -176,6 +176,7 @@ void *sim_translate(void *host, uint64_t address, uint64_t size, bool write);
 
 int sim_memory_alloc(struct npurt_backend *backend, uint64_t bytes, struct npurt_memory *memory);
 void sim_memory_free(struct npurt_backend *backend, const struct npurt_memory *memory);
+void sim_memory_clear(struct npurt_backend *backend, const struct npurt_memory *memory);
 
 /* --------------------------------------------------------------- sim_mailbox.c */
 

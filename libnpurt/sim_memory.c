@@ -60,13 +60,18 @@ uint64_t sim_pages_alloc(struct sim *sim, uint64_t bytes, uint64_t align)
 	return dma;
 }
 
+static void clear(struct sim *sim, uint64_t dma, uint64_t bytes)
+{
+	if (bytes <= ZERO_BY_HAND || madvise(sim_pointer(sim, dma), bytes, MADV_DONTNEED))
+		memset(sim_pointer(sim, dma), 0, bytes);
+}
+
 void sim_pages_free(struct sim *sim, uint64_t dma, uint64_t bytes)
 {
 	if (!dma)
 		return;
 	/* Free pages are zero, so that whoever gets them next sees nothing of this one. */
-	if (bytes <= ZERO_BY_HAND || madvise(sim_pointer(sim, dma), bytes, MADV_DONTNEED))
-		memset(sim_pointer(sim, dma), 0, bytes);
+	clear(sim, dma, bytes);
 	pthread_mutex_lock(&sim->memory_lock);
 	npurt_range_give(&sim->free_memory, dma, bytes);
 	pthread_mutex_unlock(&sim->memory_lock);
@@ -106,4 +111,9 @@ int sim_memory_alloc(struct npurt_backend *backend, uint64_t bytes, struct npurt
 void sim_memory_free(struct npurt_backend *backend, const struct npurt_memory *memory)
 {
 	sim_pages_free(sim_of(backend), memory->handle, memory->bytes);
+}
+
+void sim_memory_clear(struct npurt_backend *backend, const struct npurt_memory *memory)
+{
+	clear(sim_of(backend), memory->handle, memory->bytes);
 }

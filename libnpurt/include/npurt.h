@@ -214,6 +214,10 @@ struct npurt_context_options {
 	uint32_t queue_depth;	/* tasks in flight at most, 1..65536; default 64 */
 	uint32_t priority;	/* 0..15, 15 first; default 0 */
 	uint32_t spin_us;	/* of spinning before a waiter sleeps; default 20, 0 on one CPU */
+	uint32_t reserved;	/* 0 */
+	uint64_t queue_bytes;	/* of inputs and outputs of tasks in flight at most; 0: no bound */
+	uint64_t pool_bytes;	/* of buffers and models at most, and kept for reuse; 0: no bound,
+				   nothing is kept */
 };
 
 /**
@@ -250,6 +254,10 @@ struct npurt_context_status {
 	uint64_t submitted;	/* tasks ever submitted */
 	uint64_t completed;	/* of these, complete, whether done or failed */
 	int error;		/* negative errno when the queue has stopped for good, else 0 */
+	uint32_t reserved;
+	uint64_t bytes_in_flight; /* of inputs and outputs; counted when there is a bound */
+	uint64_t buffer_bytes;	/* of memory in use: buffers, models, the queue itself */
+	uint64_t pool_kept_bytes; /* of memory kept for reuse */
 };
 
 /**
@@ -275,7 +283,8 @@ NPURT_API int npurt_context_get_status(struct npurt_context *context,
  * @flags: NPURT_BUFFER_*
  * @buffer: the new buffer; the caller releases it with npurt_buffer_free()
  *
- * Return: 0; -EINVAL, -ENOMEM (memory, or the context's address space, is used up), -EOWNERDEAD.
+ * Return: 0; -EINVAL, -ENOMEM (memory, the context's address space, or its pool_bytes are used up),
+ * -EOWNERDEAD.
  * Any thread.  Guide: Buffers.
  */
 NPURT_API int npurt_buffer_alloc(struct npurt_context *context, uint64_t bytes, uint32_t flags,
@@ -577,7 +586,8 @@ struct npurt_binding {
  * the future is done.
  *
  * Return: 0; -EINVAL (bindings do not fit the model), -EAGAIN or -ETIMEDOUT (the queue is full,
- * by policy), -EIO (the queue has stopped, see the sentence), -ENOMEM, -EOWNERDEAD.
+ * by policy), -E2BIG (more bytes than the queue takes at all), -EDEADLK (it would wait, in a
+ * callback), -EIO (the queue has stopped, see the sentence), -ENOMEM, -EOWNERDEAD.
  * Any thread.  Guide: Running.
  */
 NPURT_API int npurt_run_submit(struct npurt_model *model, const struct npurt_binding *bindings,
@@ -687,6 +697,51 @@ NPURT_API int npurt_future_get_layer_times(struct npurt_future *future,
  * Any thread.
  */
 NPURT_API void npurt_future_release(struct npurt_future *future);
+
+/* ------------------------------------------------------------------ notification */
+
+/* What is called when a task is complete. */
+typedef void (*npurt_callback)(struct npurt_future *future, void *data);
+
+/**
+ * npurt_future_set_callback() - have a function called when a task is complete
+ * @future: the future; it may be released at any time from now on, also by the function
+ * @callback: called once, in any case: also when the task is complete already, and when its context is
+ *	destroyed before. On the context's completion thread, with all signals blocked; in
+ *	npurt_dispatch() once npurt_context_get_fd() has been called. There it must not wait: calls
+ *	that would return -EDEADLK
+ * @data: for @callback
+ *
+ * Return: 0; -EINVAL, -EBUSY (it has one), -ENOMEM or -EAGAIN (no thread), -EOWNERDEAD.
+ * Any thread.  Guide: Notification.
+ */
+NPURT_API int npurt_future_set_callback(struct npurt_future *future, npurt_callback callback,
+					void *data);
+
+/**
+ * npurt_context_get_fd() - a file descriptor for poll()
+ * @context: the context
+ *
+ * It is readable when tasks have completed since the last npurt_dispatch(), and now and then for
+ * nothing: futures are worth a look, and there may be room in the queue. From the first call on callbacks run in npurt_dispatch().
+ *
+ * Return: the descriptor, always the same one, closed with the context; -EINVAL, -ENOMEM or -EAGAIN
+ * (no thread), -EMFILE or -ENFILE, -EOWNERDEAD.
+ * Any thread.  Guide: Notification.
+ */
+NPURT_API int npurt_context_get_fd(struct npurt_context *context);
+
+/**
+ * npurt_dispatch() - make the descriptor unreadable, and run callbacks that are due
+ * @context: one whose npurt_context_get_fd() has been called
+ *
+ * Does not wait.
+ *
+ * Return: how many callbacks have run; -EINVAL (no descriptor), -EDEADLK (in a callback),
+ * -EOWNERDEAD.
+ * Any thread.  Guide: Notification.
+ */
+NPURT_API int npurt_dispatch(struct npurt_context *context);
 
 /* --------------------------------------------------------------------- graphs */
 
@@ -835,7 +890,8 @@ struct npurt_replay_options {
  * may have run all the same, on what was there; its result is -ECANCELED, and what it wrote is of
  * no use.
  *
- * Return: 0; -EINVAL (not built), -EAGAIN or -ETIMEDOUT (by policy), -EDEADLK (it would wait, in a
+ * Return: 0; -EINVAL (not built), -EAGAIN or -ETIMEDOUT (by policy), -E2BIG (more bytes than the
+ * queue takes at all), -EDEADLK (it would wait, in a
  * callback), -EIO (the queue has stopped), -ENOMEM, -EOWNERDEAD.
  * Any thread.  Guide: Graphs.
  */
