@@ -71,22 +71,28 @@ static void tell(struct npurt_notifier *notifier)
 		__atomic_store_n(&notifier->told, 0, __ATOMIC_SEQ_CST);
 }
 
+/* Under the lock. */
+static void queue_call(struct npurt_notifier *notifier, struct npurt_future *future)
+{
+	if (future->call_queued)
+		return;
+	future->call_queued = true;
+	if (notifier->last)
+		notifier->last->next_called = future;
+	else
+		notifier->first = future;
+	notifier->last = future;
+	if (future->on_queue)
+		__atomic_fetch_sub(&notifier->wanted, 1, __ATOMIC_ACQ_REL);
+	tell(notifier);
+}
+
 void npurt_notifier_call(struct npurt_future *future)
 {
 	struct npurt_notifier *notifier = future->context->notifier;
 
 	pthread_mutex_lock(&notifier->lock);
-	if (!future->call_queued) {
-		future->call_queued = true;
-		if (notifier->last)
-			notifier->last->next_called = future;
-		else
-			notifier->first = future;
-		notifier->last = future;
-		if (future->on_queue)
-			__atomic_fetch_sub(&notifier->wanted, 1, __ATOMIC_ACQ_REL);
-		tell(notifier);
-	}
+	queue_call(notifier, future);
 	pthread_mutex_unlock(&notifier->lock);
 }
 
@@ -104,11 +110,13 @@ int npurt_notifier_set_callback(struct npurt_future *future, npurt_callback call
 		__atomic_fetch_add(&notifier->wanted, 1, __ATOMIC_ACQ_REL);
 	future->callback_data = data;
 	__atomic_store_n(&future->callback, callback, __ATOMIC_SEQ_CST);
-	pthread_cond_signal(&notifier->changed);
-	pthread_mutex_unlock(&notifier->lock);
 	/* Who completes it either sees the callback, or has been seen here. */
 	if (__atomic_load_n(&future->complete, __ATOMIC_SEQ_CST))
-		npurt_notifier_call(future);
+		queue_call(notifier, future);
+	else
+		pthread_cond_signal(&notifier->changed);
+	/* From here on it may be called, and everything gone. */
+	pthread_mutex_unlock(&notifier->lock);
 	return 0;
 }
 

@@ -16,6 +16,9 @@
 /* A worker without work looks around this long before it sleeps. */
 #define SPIN_NS 20000
 #define LOOKS_A_TURN 16
+#define LOOKS_BEFORE_YIELD 500
+/* What a worker takes from another one at once. */
+#define STEAL_MAX 16
 
 /*
  * Jobs, newest first. The lock is held for a few instructions; as its acquisition is an atomic
@@ -58,15 +61,31 @@ void npurt_set_in_callback(bool inside)
 	in_callback = inside;
 }
 
+/* Giving up the processor costs a whole turn of the others: only when the holder must have lost it. */
 static void lock(struct stack *stack)
 {
-	while (__atomic_exchange_n(&stack->locked, 1, __ATOMIC_ACQUIRE))
-		sched_yield();
+	unsigned int looks = 0;
+
+	while (__atomic_exchange_n(&stack->locked, 1, __ATOMIC_ACQUIRE)) {
+		while (__atomic_load_n(&stack->locked, __ATOMIC_RELAXED)) {
+			npurt_relax();
+			if (++looks % LOOKS_BEFORE_YIELD == 0)
+				sched_yield();
+		}
+	}
 }
 
 static void unlock(struct stack *stack)
 {
 	__atomic_store_n(&stack->locked, 0, __ATOMIC_RELEASE);
+}
+
+static void push(struct stack *stack, struct npurt_job *first, struct npurt_job *last)
+{
+	lock(stack);
+	last->next = stack->top;
+	__atomic_store_n(&stack->top, first, __ATOMIC_RELAXED);
+	unlock(stack);
 }
 
 static struct npurt_job *pop(struct stack *stack)
@@ -79,6 +98,16 @@ static struct npurt_job *pop(struct stack *stack)
 		__atomic_store_n(&stack->top, job->next, __ATOMIC_RELAXED);
 	unlock(stack);
 	return job;
+}
+
+static void push_common(struct npurt_workers *workers, struct npurt_job *first,
+			struct npurt_job *last)
+{
+	lock(&workers->common);
+	last->next = NULL;
+	__atomic_store_n(workers->common_end, first, __ATOMIC_RELAXED);
+	workers->common_end = &last->next;
+	unlock(&workers->common);
 }
 
 static struct npurt_job *pop_common(struct npurt_workers *workers)
@@ -103,18 +132,42 @@ static bool seems_empty(const struct stack *stack)
 	return !__atomic_load_n(&stack->top, __ATOMIC_RELAXED);
 }
 
+/* The newest few, as a chain that ends with NULL. */
+static struct npurt_job *pop_some(struct stack *stack)
+{
+	struct npurt_job *first, *last;
+	unsigned int i;
+
+	lock(stack);
+	first = last = stack->top;
+	for (i = 1; i < STEAL_MAX && last && last->next; i++)
+		last = last->next;
+	if (last) {
+		__atomic_store_n(&stack->top, last->next, __ATOMIC_RELAXED);
+		last->next = NULL;
+	}
+	unlock(stack);
+	return first;
+}
+
+/* One to run; what came with it goes to the thief's own stack, where others find it. */
 static struct npurt_job *steal(struct npurt_worker *worker)
 {
 	struct npurt_workers *workers = worker->workers;
 	unsigned int me = (unsigned int)(worker - workers->worker), i;
-	struct npurt_job *job = NULL;
+	struct npurt_job *job = NULL, *last;
 
 	for (i = 1; i < workers->count && !job; i++) {
 		struct stack *other = &workers->worker[(me + i) % workers->count].stack;
 
 		if (!seems_empty(other))
-			job = pop(other);
+			job = pop_some(other);
 	}
+	if (!job || !job->next)
+		return job;
+	for (last = job->next; last->next; last = last->next)
+		;
+	push(&worker->stack, job->next, last);
 	return job;
 }
 
@@ -250,18 +303,10 @@ void npurt_workers_free(struct npurt_workers *workers)
 void npurt_workers_push(struct npurt_workers *workers, struct npurt_worker *worker,
 			struct npurt_job *first, struct npurt_job *last)
 {
-	struct stack *stack = worker ? &worker->stack : &workers->common;
-
-	lock(stack);
-	if (worker) {
-		last->next = stack->top;
-		__atomic_store_n(&stack->top, first, __ATOMIC_RELAXED);
-	} else {
-		last->next = NULL;
-		__atomic_store_n(workers->common_end, first, __ATOMIC_RELAXED);
-		workers->common_end = &last->next;
-	}
-	unlock(stack);
+	if (worker)
+		push(&worker->stack, first, last);
+	else
+		push_common(workers, first, last);
 	/* One is enough: it wakes the next when it pushes itself, or takes all there is. */
 	if (__atomic_load_n(&workers->sleepers, __ATOMIC_SEQ_CST))
 		wake(workers, 1);
