@@ -30,37 +30,42 @@ static void fail(struct client *client, const char *step, int ret)
 	_exit(1);
 }
 
-/* Lives one life after another; a file that stays open between them sees the device go. */
-static void live(struct client *client, uint64_t dice)
+/* A life, watched by a file that stays open over it: that sees the device go, if it does. */
+static void live_once(struct client *client, struct worker *worker, int *keeper)
 {
 	struct drm_npu_get_param get = { .param = DRM_NPU_PARAM_TIME };
+	int life, ret;
+
+	worker->fd = npu_open_any();
+	life = worker->fd < 0 ? -ENODEV : work_life(worker, 3);
+	ret = npu_call(*keeper, DRM_IOCTL_NPU_GET_PARAM, &get);
+	if (life && life != -ENODEV)
+		fail(client, worker->step, life);
+	/* Only from a device that is gone. */
+	if (ret != (life ? -ENODEV : 0) && ret != -ENODEV)
+		fail(client, worker->step ?: "open", ret ?: life);
+	if (!ret) {
+		__atomic_add_fetch(&client->lives, 1, __ATOMIC_RELEASE);
+		return;
+	}
+	close(*keeper);
+	*keeper = -1;
+	__atomic_store_n(&client->lives, 0, __ATOMIC_RELEASE);
+	__atomic_add_fetch(&client->gone, 1, __ATOMIC_RELEASE);
+}
+
+static void live(struct client *client, uint64_t dice)
+{
 	struct worker worker = { .dice = dice };
 	int keeper = -1;
-	int life, ret;
 
 	for (;;) {
 		if (keeper < 0)
 			keeper = npu_open_any();
-		worker.fd = npu_open_any();
-		if (keeper < 0 || worker.fd < 0) {
+		if (keeper >= 0)
+			live_once(client, &worker, &keeper);
+		else
 			usleep(2000);
-			life = 0;
-		} else {
-			life = work_life(&worker, 3);
-		}
-		ret = keeper < 0 ? 0 : npu_call(keeper, DRM_IOCTL_NPU_GET_PARAM, &get);
-		if (ret == -ENODEV) {
-			close(keeper);
-			keeper = -1;
-			__atomic_store_n(&client->lives, 0, __ATOMIC_RELEASE);
-			__atomic_add_fetch(&client->gone, 1, __ATOMIC_RELEASE);
-			if (life && life != -ENODEV)
-				fail(client, worker.step, life);
-		} else if (life || ret) {
-			fail(client, life ? worker.step : "keep", life ?: ret);
-		} else if (worker.step) {
-			__atomic_add_fetch(&client->lives, 1, __ATOMIC_RELEASE);
-		}
 	}
 }
 
