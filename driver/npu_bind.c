@@ -3,17 +3,17 @@
  * DRM_IOCTL_NPU_VM_BIND. Everything that can fail is done first: memory is pinned, objects and
  * tables are made, and the operations are played through on the tree of mappings, which can be
  * taken back. Then the tables are written, which cannot fail.
+ *
+ * What touches the device, its DMA mappings included, is done inside npu_device_enter(), so that
+ * nothing of a call is left when unbinding the driver has waited for it.
  */
-#include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
-#include <linux/kref.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 #include <drm/drm_gem.h>
-#include <drm/drm_prime.h>
 
 #include "npu_context.h"
 #include "npu_gem.h"
@@ -27,29 +27,12 @@ static_assert(DRM_NPU_BIND_WRITE == NPU_PROT_WRITE);
 static_assert(DRM_NPU_BIND_EXEC == NPU_PROT_EXEC);
 
 /**
- * struct npu_pinning - memory that is held and mapped for the device
- * @ref: by mappings
- * @obj: the buffer
- * @sgt: mapped: the range's pages, which is @own; of an imported buffer all of it, by its exporter
- * @own: pages of the range
- * @offset: where in @sgt the range begins
- * @bytes: of the range
- */
-struct npu_pinning {
-	struct kref ref;
-	struct drm_gem_object *obj;
-	struct sg_table *sgt;
-	struct sg_table own;
-	u64 offset;
-	u64 bytes;
-};
-
-/**
  * struct npu_mapping - a range of addresses and what is there
  * @node: in the tree of its address space
  * @link: in a list of those taken out
  * @va: first address
  * @bytes: length
+ * @flags: enum drm_npu_bind_flags
  * @pinning: with a reference
  */
 struct npu_mapping {
@@ -57,6 +40,7 @@ struct npu_mapping {
 	struct list_head link;
 	u64 va;
 	u64 bytes;
+	u32 flags;
 	struct npu_pinning *pinning;
 };
 
@@ -93,94 +77,6 @@ struct npu_bind_job {
 	u32 failed;
 	struct list_head reserve;
 };
-
-static void npu_pinning_unmap(struct npu_pinning *pinning)
-{
-	struct drm_gem_object *obj = pinning->obj;
-
-	if (pinning->sgt == &pinning->own) {
-		dma_unmap_sgtable(obj->dev->dev, &pinning->own, DMA_BIDIRECTIONAL, 0);
-		sg_free_table(&pinning->own);
-	} else if (pinning->sgt) {
-		dma_buf_unmap_attachment_unlocked(obj->import_attach, pinning->sgt,
-						  DMA_BIDIRECTIONAL);
-	}
-}
-
-static void npu_pinning_free(struct kref *ref)
-{
-	struct npu_pinning *pinning = container_of(ref, struct npu_pinning, ref);
-	struct drm_gem_object *obj = pinning->obj;
-
-	npu_pinning_unmap(pinning);
-	if (!drm_gem_is_imported(obj))
-		drm_gem_shmem_unpin(to_drm_gem_shmem_obj(obj));
-	drm_gem_object_put(obj);
-	kfree(pinning);
-}
-
-static void npu_pinning_put(struct npu_pinning *pinning)
-{
-	kref_put(&pinning->ref, npu_pinning_free);
-}
-
-static int npu_pinning_map_pages(struct npu_pinning *pinning)
-{
-	struct drm_gem_shmem_object *shmem = to_drm_gem_shmem_obj(pinning->obj);
-	unsigned long first = pinning->offset >> PAGE_SHIFT;
-	unsigned long end = DIV_ROUND_UP_ULL(pinning->offset + pinning->bytes, PAGE_SIZE);
-	struct device *dev = pinning->obj->dev->dev;
-	int ret;
-
-	ret = sg_alloc_table_from_pages_segment(&pinning->own, shmem->pages + first, end - first, 0,
-						(end - first) << PAGE_SHIFT,
-						dma_get_max_seg_size(dev), GFP_KERNEL_ACCOUNT);
-	if (ret)
-		return ret;
-	ret = dma_map_sgtable(dev, &pinning->own, DMA_BIDIRECTIONAL, 0);
-	if (ret) {
-		sg_free_table(&pinning->own);
-		return ret;
-	}
-	pinning->sgt = &pinning->own;
-	pinning->offset = offset_in_page(pinning->offset);
-	return 0;
-}
-
-/* By the binding, not by the buffer: unbinding the driver leaves nothing mapped. */
-static int npu_pinning_map(struct npu_pinning *pinning)
-{
-	struct sg_table *sgt;
-
-	if (!drm_gem_is_imported(pinning->obj))
-		return npu_pinning_map_pages(pinning);
-	sgt = dma_buf_map_attachment_unlocked(pinning->obj->import_attach, DMA_BIDIRECTIONAL);
-	if (IS_ERR(sgt))
-		return PTR_ERR(sgt);
-	pinning->sgt = sgt;
-	return 0;
-}
-
-static struct npu_pinning *npu_pinning_new(struct drm_gem_object *obj, u64 offset, u64 bytes)
-{
-	struct npu_pinning *pinning;
-	int ret;
-
-	pinning = kzalloc(sizeof(*pinning), GFP_KERNEL_ACCOUNT);
-	if (!pinning)
-		return ERR_PTR(-ENOMEM);
-	kref_init(&pinning->ref);
-	pinning->obj = obj;
-	pinning->offset = offset;
-	pinning->bytes = bytes;
-	ret = drm_gem_is_imported(obj) ? 0 : drm_gem_shmem_pin(to_drm_gem_shmem_obj(obj));
-	if (ret) {
-		kfree(pinning);
-		return ERR_PTR(ret);
-	}
-	drm_gem_object_get(obj);
-	return pinning;
-}
 
 static struct npu_mapping *npu_mapping_new(void)
 {
@@ -263,7 +159,7 @@ static unsigned long npu_bind_tables(const struct drm_npu_bind_op *op)
 	       (last >> NPU_HUGE_SHIFT) - (op->va >> NPU_HUGE_SHIFT) + 2;
 }
 
-static int npu_bind_hold_memory(struct npu_bind *bind, struct drm_gem_object *obj)
+static int npu_bind_prepare_map(struct npu_bind *bind, struct drm_gem_object *obj)
 {
 	const struct drm_npu_bind_op *op = &bind->op;
 	struct npu_pinning *pinning;
@@ -274,11 +170,12 @@ static int npu_bind_hold_memory(struct npu_bind *bind, struct drm_gem_object *ob
 	if (IS_ERR(pinning))
 		return PTR_ERR(pinning);
 	bind->fresh[0]->pinning = pinning;
+	bind->fresh[0]->flags = op->flags;
 	return 0;
 }
 
-/* All that may take long; it needs no device. */
-static int npu_bind_hold(struct npu_bind *bind, struct drm_file *file)
+/* Without the device. */
+static int npu_bind_prepare(struct npu_bind *bind, struct drm_file *file)
 {
 	struct drm_gem_object *obj;
 	int ret;
@@ -298,13 +195,13 @@ static int npu_bind_hold(struct npu_bind *bind, struct drm_file *file)
 	obj = drm_gem_object_lookup(file, bind->op.handle);
 	if (!obj)
 		return -ENOENT;
-	ret = npu_bind_hold_memory(bind, obj);
+	ret = npu_bind_prepare_map(bind, obj);
 	drm_gem_object_put(obj);
 	return ret;
 }
 
-/* Whoever unplugs the device waits for this, so it looks for that between two operations. */
-static int npu_bind_prepare(struct npu_bind_job *job, struct npu_bind *bind)
+/* With it. Who unplugs the device waits for this, so it looks for that between operations. */
+static int npu_bind_map(struct npu_bind_job *job, struct npu_bind *bind)
 {
 	struct npu_pinning *pinning = bind->fresh[0]->pinning;
 	int ret;
@@ -377,6 +274,7 @@ static void npu_bind_keep(struct npu_vm *vm, struct npu_bind *bind, int which,
 		return;
 	kref_get(&of->pinning->ref);
 	bind->fresh[which]->pinning = of->pinning;
+	bind->fresh[which]->flags = of->flags;
 	npu_bind_put(vm, bind, which, va, end - va);
 }
 
@@ -459,13 +357,12 @@ static int npu_bind_commit(struct npu_bind_job *job, u64 *va, u64 *end)
 	return ret;
 }
 
-static int npu_bind_run(struct npu_context *ctx, struct npu_bind_job *job)
+static int npu_bind_apply(struct npu_context *ctx, struct npu_bind_job *job)
 {
 	struct npu_vm *vm = job->vm;
 	u64 va, end;
 	int ret;
 
-	job->failed = 0;
 	mutex_lock(&vm->lock);
 	ret = vm->valid ? npu_bind_play(job) : -EIO;
 	if (ret)
@@ -480,6 +377,22 @@ static int npu_bind_run(struct npu_context *ctx, struct npu_bind_job *job)
 unlock:
 	mutex_unlock(&vm->lock);
 	return ret;
+}
+
+static int npu_bind_run(struct npu_context *ctx, struct npu_bind_job *job)
+{
+	int ret;
+	u32 i;
+
+	for (i = 0; i < job->count; i++) {
+		job->failed = i;
+		ret = npu_bind_map(job, &job->binds[i]);
+		if (ret)
+			return ret;
+		cond_resched();
+	}
+	job->failed = 0;
+	return npu_bind_apply(ctx, job);
 }
 
 static void npu_bind_job_free(struct npu_bind_job *job)
@@ -509,7 +422,7 @@ static int npu_bind_copy(struct npu_bind_job *job, const struct drm_npu_array *o
 
 	if (!ops->count || ops->stride < sizeof(struct drm_npu_bind_op))
 		return -EINVAL;
-	if (ops->count > NPU_BINDS_MAX)
+	if (ops->count > NPU_BINDS_MAX || ops->stride > NPU_STRIDE_MAX)
 		return -E2BIG;
 	job->binds = kvcalloc(ops->count, sizeof(*job->binds), GFP_KERNEL_ACCOUNT);
 	if (!job->binds)
@@ -529,30 +442,20 @@ static int npu_bind_copy(struct npu_bind_job *job, const struct drm_npu_array *o
 	return 0;
 }
 
-static int npu_bind_hold_all(struct npu_bind_job *job, struct drm_file *file)
+static int npu_bind_prepare_all(struct npu_bind_job *job, struct drm_file *file)
 {
-	int ret = 0;
 	u32 i;
+	int ret;
 
-	for (i = 0; i < job->count && !ret; i++) {
+	for (i = 0; i < job->count; i++) {
 		job->failed = i;
-		ret = npu_bind_hold(&job->binds[i], file);
+		ret = npu_bind_prepare(&job->binds[i], file);
+		if (ret)
+			return ret;
 		cond_resched();
 	}
-	return ret;
-}
-
-static int npu_bind_prepare_all(struct npu_bind_job *job)
-{
-	int ret = 0;
-	u32 i;
-
-	for (i = 0; i < job->count && !ret; i++) {
-		job->failed = i;
-		ret = npu_bind_prepare(job, &job->binds[i]);
-		cond_resched();
-	}
-	return ret;
+	job->failed = 0;
+	return 0;
 }
 
 /**
@@ -578,19 +481,15 @@ int npu_bind_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 	job.vm = &ctx->vm;
 	ret = npu_bind_copy(&job, &args->ops);
 	if (!ret)
-		ret = npu_bind_hold_all(&job, file);
+		ret = npu_bind_prepare_all(&job, file);
 	if (!ret) {
-		job.failed = 0;
 		ret = npu_device_enter(ctx->ndev, &idx);
 		entered = !ret;
 	}
-	if (!ret)
-		ret = npu_bind_prepare_all(&job);
-	if (!ret)
+	if (entered)
 		ret = npu_bind_run(ctx, &job);
 	if (ret)
 		args->failed = job.failed;
-	/* What is mapped for DMA and is not in the tree goes before the device may. */
 	npu_bind_job_free(&job);
 	if (entered)
 		drm_dev_exit(idx);
@@ -603,15 +502,20 @@ int npu_bind_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
  * @vm: address space
  * @va: first address
  * @bytes: length, not 0
+ * @flags: enum drm_npu_bind_flags that it must be mapped with
  */
-bool npu_bind_covers(struct npu_vm *vm, u64 va, u64 bytes)
+bool npu_bind_covers(struct npu_vm *vm, u64 va, u64 bytes, u32 flags)
 {
 	u64 end = va + bytes;
 	struct npu_mapping *mapping;
 
 	mutex_lock(&vm->lock);
-	while (va < end && (mapping = npu_mapping_find(vm, va)) && mapping->va <= va)
+	while (va < end) {
+		mapping = npu_mapping_find(vm, va);
+		if (!mapping || mapping->va > va || (mapping->flags & flags) != flags)
+			break;
 		va = mapping->va + mapping->bytes;
+	}
 	mutex_unlock(&vm->lock);
 	return va >= end;
 }

@@ -16,6 +16,9 @@
 #define NPU_WAITS_MAX		64
 #define NPU_BINDS_MAX		256
 
+/* No element is ever larger, and what it has beyond ours must be looked at. */
+#define NPU_STRIDE_MAX		4096
+
 struct vm_area_struct;
 
 /**
@@ -150,7 +153,7 @@ void npu_mmu_invalidate_range(struct npu_device *ndev, u32 index, u64 va, u64 by
 
 /* npu_bind.c */
 void npu_bind_clear(struct npu_vm *vm);
-bool npu_bind_covers(struct npu_vm *vm, u64 va, u64 bytes);
+bool npu_bind_covers(struct npu_vm *vm, u64 va, u64 bytes, u32 flags);
 int npu_bind_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 
 /* npu_queue.c */

@@ -149,8 +149,7 @@ static const struct drm_driver npu_driver = {
 	.ioctls = npu_ioctls,
 	.num_ioctls = ARRAY_SIZE(npu_ioctls),
 	.gem_create_object = npu_gem_create_object,
-	.gem_prime_import = npu_gem_import,
-	.gem_prime_import_sg_table = npu_gem_import_sg_table,
+	.gem_prime_import = npu_import,
 };
 
 static int npu_locks_init(struct npu_device *ndev)

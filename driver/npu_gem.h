@@ -2,14 +2,46 @@
 #ifndef __NPU_GEM_H__
 #define __NPU_GEM_H__
 
+#include <linux/kref.h>
+#include <linux/scatterlist.h>
+
 #include <drm/drm_gem_shmem_helper.h>
 
+struct dma_buf;
+struct dma_buf_attachment;
+
+/**
+ * struct npu_pinning - a range of a buffer that is held, and mapped for the device
+ * @ref: by mappings
+ * @obj: the buffer
+ * @attachment: to the buffer, when it is imported and mapped
+ * @sgt: NULL before it is mapped; the range's pages, which is @own; all of an imported buffer
+ * @own: pages of the range
+ * @offset: where the range begins in the buffer; where in @sgt, once that is there
+ * @bytes: of the range
+ */
+struct npu_pinning {
+	struct kref ref;
+	struct drm_gem_object *obj;
+	struct dma_buf_attachment *attachment;
+	struct sg_table *sgt;
+	struct sg_table own;
+	u64 offset;
+	u64 bytes;
+};
+
+/* npu_gem.c */
 struct drm_gem_object *npu_gem_create_object(struct drm_device *drm, size_t size);
-struct drm_gem_object *npu_gem_import(struct drm_device *drm, struct dma_buf *dma_buf);
-struct drm_gem_object *npu_gem_import_sg_table(struct drm_device *drm,
-					       struct dma_buf_attachment *attach,
-					       struct sg_table *sgt);
 int npu_gem_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int npu_gem_info_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+
+/* npu_import.c */
+struct drm_gem_object *npu_import(struct drm_device *drm, struct dma_buf *dma_buf);
+struct dma_buf *npu_import_dma_buf(struct drm_gem_object *obj);
+
+/* npu_pinning.c */
+struct npu_pinning *npu_pinning_new(struct drm_gem_object *obj, u64 offset, u64 bytes);
+int npu_pinning_map(struct npu_pinning *pinning);
+void npu_pinning_put(struct npu_pinning *pinning);
 
 #endif /* __NPU_GEM_H__ */

@@ -101,7 +101,9 @@ static int npu_queue_check(struct npu_context *ctx, const struct drm_npu_queue_c
 		return -EINVAL;
 	if (args->priority > NPU_PRIORITY_FREE && !can_nice(current, -1))
 		return -EACCES;
-	return npu_bind_covers(&ctx->vm, args->ring, bytes) ? 0 : -EINVAL;
+	/* The device writes indices into it. */
+	return npu_bind_covers(&ctx->vm, args->ring, bytes,
+			       DRM_NPU_BIND_READ | DRM_NPU_BIND_WRITE) ? 0 : -EINVAL;
 }
 
 /* Into the device and into the context's table. */

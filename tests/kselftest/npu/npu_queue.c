@@ -97,24 +97,26 @@ TEST_F(wrong, create)
 	EXPECT_EQ(0, npu_call(self->fd, DRM_IOCTL_NPU_QUEUE_CREATE, &create));
 }
 
-/* Refused, or found by the device when it writes: only this queue stops. */
+/* A ring that can only be read is refused; one that becomes so later stops its queue, no other. */
 TEST_F(queue, ring_bound_read_only)
 {
+	uint64_t va = RING_VA + (1 << 20);
 	uint32_t handle = npu_buffer(self->fd, PAGE);
-	struct drm_npu_bind_op op = { .flags = DRM_NPU_BIND_READ, .handle = handle,
-				      .va = RING_VA + (1 << 20), .bytes = PAGE };
+	struct drm_npu_bind_op ops[2] = {
+		{ .type = DRM_NPU_BIND_UNMAP, .va = va, .bytes = PAGE },
+		{ .flags = DRM_NPU_BIND_READ, .handle = handle, .va = va, .bytes = PAGE },
+	};
 	struct drm_npu_queue_create create = good(self->lane.ctx);
 	struct drm_npu_ctx_status status = { .ctx = self->lane.ctx };
 	struct npu_lane lane = { .fd = self->fd, .ctx = self->lane.ctx };
-	int ret;
 
-	ASSERT_EQ(0, npu_bind_ops(self->fd, self->lane.ctx, &op, 1));
-	create.ring = op.va;
-	ret = npu_call(self->fd, DRM_IOCTL_NPU_QUEUE_CREATE, &create);
-	if (ret) {
-		EXPECT_EQ(-EINVAL, ret);
-		return;
-	}
+	create.ring = va;
+	ASSERT_EQ(0, npu_bind_ops(self->fd, self->lane.ctx, &ops[1], 1));
+	EXPECT_EQ(-EINVAL, npu_call(self->fd, DRM_IOCTL_NPU_QUEUE_CREATE, &create));
+	ASSERT_EQ(0, npu_unbind(self->fd, self->lane.ctx, va, PAGE));
+	ASSERT_EQ(0, npu_bind(self->fd, self->lane.ctx, handle, va, PAGE));
+	ASSERT_EQ(0, npu_call(self->fd, DRM_IOCTL_NPU_QUEUE_CREATE, &create));
+	ASSERT_EQ(0, npu_bind_ops(self->fd, self->lane.ctx, ops, 2));
 	lane.ring = npu_map(self->fd, handle, PAGE);
 	lane.doorbell = mmap(NULL, create.doorbell_bytes, PROT_WRITE, MAP_SHARED, self->fd,
 			     (off_t)create.doorbell_offset);
@@ -125,6 +127,10 @@ TEST_F(queue, ring_bound_read_only)
 	EXPECT_EQ(DRM_NPU_CTX_QUEUE_STOPPED, status.state);
 	EXPECT_EQ(NPU_ERROR_RING, status.error);
 	EXPECT_EQ(create.queue, status.queue);
+	/* Another context's does not notice. */
+	ASSERT_EQ(0, npu_lane_open(&lane, self->fd));
+	npu_lane_signal(&lane, 1, 1);
+	EXPECT_EQ(0, npu_wait(self->fd, lane.ctx, 1, 1, soon()));
 }
 
 TEST_F(queue, destroy)

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Memory that mappings hold: a range of a buffer, pinned, and mapped for the device. */
+#include <linux/dma-buf.h>
+#include <linux/dma-mapping.h>
+#include <linux/slab.h>
+
+#include <drm/drm_device.h>
+#include <drm/drm_gem.h>
+
+#include "npu_gem.h"
+
+static void npu_pinning_unmap(struct npu_pinning *pinning)
+{
+	struct device *dev = pinning->obj->dev->dev;
+
+	if (pinning->attachment) {
+		dma_buf_unmap_attachment_unlocked(pinning->attachment, pinning->sgt,
+						  DMA_BIDIRECTIONAL);
+		dma_buf_detach(npu_import_dma_buf(pinning->obj), pinning->attachment);
+	} else {
+		dma_unmap_sgtable(dev, &pinning->own, DMA_BIDIRECTIONAL, 0);
+		sg_free_table(&pinning->own);
+	}
+}
+
+static void npu_pinning_free(struct kref *ref)
+{
+	struct npu_pinning *pinning = container_of(ref, struct npu_pinning, ref);
+
+	if (pinning->sgt)
+		npu_pinning_unmap(pinning);
+	if (!npu_import_dma_buf(pinning->obj))
+		drm_gem_shmem_unpin(to_drm_gem_shmem_obj(pinning->obj));
+	drm_gem_object_put(pinning->obj);
+	kfree(pinning);
+}
+
+/**
+ * npu_pinning_put() - let go of memory
+ * @pinning: once it is mapped, the last one is let go of before the driver is unbound
+ */
+void npu_pinning_put(struct npu_pinning *pinning)
+{
+	kref_put(&pinning->ref, npu_pinning_free);
+}
+
+/**
+ * npu_pinning_new() - pin a range of a buffer
+ * @obj: the buffer
+ * @offset: where the range begins, inside the buffer
+ * @bytes: of the range
+ *
+ * May take long. Memory of others is pinned by its owner, in npu_pinning_map().
+ *
+ * Return: the range or an error pointer.
+ */
+struct npu_pinning *npu_pinning_new(struct drm_gem_object *obj, u64 offset, u64 bytes)
+{
+	struct npu_pinning *pinning;
+	int ret = 0;
+
+	pinning = kzalloc(sizeof(*pinning), GFP_KERNEL_ACCOUNT);
+	if (!pinning)
+		return ERR_PTR(-ENOMEM);
+	if (!npu_import_dma_buf(obj))
+		ret = drm_gem_shmem_pin(to_drm_gem_shmem_obj(obj));
+	if (ret) {
+		kfree(pinning);
+		return ERR_PTR(ret);
+	}
+	kref_init(&pinning->ref);
+	drm_gem_object_get(obj);
+	pinning->obj = obj;
+	pinning->offset = offset;
+	pinning->bytes = bytes;
+	return pinning;
+}
+
+static int npu_pinning_map_import(struct npu_pinning *pinning, struct dma_buf *dma_buf)
+{
+	struct dma_buf_attachment *attachment;
+	struct sg_table *sgt;
+
+	attachment = dma_buf_attach(dma_buf, pinning->obj->dev->dev);
+	if (IS_ERR(attachment))
+		return PTR_ERR(attachment);
+	sgt = dma_buf_map_attachment_unlocked(attachment, DMA_BIDIRECTIONAL);
+	if (IS_ERR(sgt)) {
+		dma_buf_detach(dma_buf, attachment);
+		return PTR_ERR(sgt);
+	}
+	pinning->attachment = attachment;
+	pinning->sgt = sgt;
+	return 0;
+}
+
+static int npu_pinning_map_pages(struct npu_pinning *pinning)
+{
+	struct drm_gem_shmem_object *shmem = to_drm_gem_shmem_obj(pinning->obj);
+	unsigned long first = pinning->offset >> PAGE_SHIFT;
+	unsigned long end = DIV_ROUND_UP_ULL(pinning->offset + pinning->bytes, PAGE_SIZE);
+	struct device *dev = pinning->obj->dev->dev;
+	int ret;
+
+	ret = sg_alloc_table_from_pages_segment(&pinning->own, shmem->pages + first, end - first, 0,
+						(end - first) << PAGE_SHIFT,
+						dma_get_max_seg_size(dev), GFP_KERNEL_ACCOUNT);
+	if (ret)
+		return ret;
+	ret = dma_map_sgtable(dev, &pinning->own, DMA_BIDIRECTIONAL, 0);
+	if (ret) {
+		sg_free_table(&pinning->own);
+		return ret;
+	}
+	pinning->sgt = &pinning->own;
+	pinning->offset = offset_in_page(pinning->offset);
+	return 0;
+}
+
+/**
+ * npu_pinning_map() - map pinned memory for the device
+ * @pinning: not mapped yet; the caller is inside npu_device_enter()
+ *
+ * Return: 0 or a negative errno.
+ */
+int npu_pinning_map(struct npu_pinning *pinning)
+{
+	struct dma_buf *dma_buf = npu_import_dma_buf(pinning->obj);
+
+	return dma_buf ? npu_pinning_map_import(pinning, dma_buf) : npu_pinning_map_pages(pinning);
+}
