@@ -34,8 +34,23 @@ static const struct drm_ioctl_desc npu_ioctls[] = {
 	NPU_IOCTL(SEM_WAIT, npu_semaphore_wait_ioctl),
 };
 
-/* DRM cuts what a program's structure has beyond ours: nothing may have been asked for there. */
-static int npu_check_tail(unsigned int cmd, unsigned long arg)
+/* DRM would do the work first, and then find that the program cannot be told. */
+static int npu_check_writable(u8 __user *arg, size_t bytes)
+{
+	size_t at = 0;
+	u8 value;
+
+	while (at < bytes) {
+		/* What is there is written over in the end anyway. */
+		if (get_user(value, arg + at) || put_user(value, arg + at))
+			return -EFAULT;
+		at += PAGE_SIZE - offset_in_page(arg + at);
+	}
+	return 0;
+}
+
+/* DRM fills up what a program's structure lacks, and cuts what it has beyond ours. */
+static int npu_check_structure(unsigned int cmd, void __user *arg)
 {
 	unsigned int nr = DRM_IOCTL_NR(cmd) - DRM_COMMAND_BASE;
 	unsigned int known;
@@ -43,10 +58,14 @@ static int npu_check_tail(unsigned int cmd, unsigned long arg)
 
 	if (_IOC_TYPE(cmd) != DRM_IOCTL_BASE || nr >= ARRAY_SIZE(npu_ioctls))
 		return 0;
+	/* All structures still have the form they were first published with. */
 	known = _IOC_SIZE(npu_ioctls[nr].cmd);
-	if (_IOC_SIZE(cmd) <= known)
-		return 0;
-	ret = check_zeroed_user((void __user *)arg + known, _IOC_SIZE(cmd) - known);
+	if (_IOC_SIZE(cmd) < known || _IOC_DIR(cmd) != _IOC_DIR(npu_ioctls[nr].cmd))
+		return -EINVAL;
+	ret = npu_check_writable(arg, _IOC_SIZE(cmd));
+	if (ret || _IOC_SIZE(cmd) == known)
+		return ret;
+	ret = check_zeroed_user(arg + known, _IOC_SIZE(cmd) - known);
 	if (ret < 0)
 		return ret;
 	return ret ? 0 : -E2BIG;
@@ -54,7 +73,7 @@ static int npu_check_tail(unsigned int cmd, unsigned long arg)
 
 static long npu_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
-	int ret = npu_check_tail(cmd, arg);
+	int ret = npu_check_structure(cmd, (void __user *)arg);
 
 	return ret ? ret : drm_ioctl(filp, cmd, arg);
 }
@@ -62,7 +81,7 @@ static long npu_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 #ifdef CONFIG_COMPAT
 static long npu_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
-	int ret = npu_check_tail(cmd, (unsigned long)compat_ptr(arg));
+	int ret = npu_check_structure(cmd, compat_ptr(arg));
 
 	return ret ? ret : drm_compat_ioctl(filp, cmd, arg);
 }

@@ -346,7 +346,7 @@ int npu_semaphore_wait_ioctl(struct drm_device *drm, void *data, struct drm_file
 		return -EINVAL;
 	if (!args->sems.count || args->sems.stride < sizeof(struct drm_npu_sem))
 		return -EINVAL;
-	if (args->sems.count > NPU_WAITS_MAX)
+	if (args->sems.count > NPU_WAITS_MAX || args->sems.stride > NPU_STRIDE_MAX)
 		return -E2BIG;
 	ctx = npu_context_get(file->driver_priv, args->ctx);
 	if (!ctx)

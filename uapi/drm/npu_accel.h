@@ -25,19 +25,22 @@ extern "C" {
  *   doorbell is stored to; rings, packets, records and semaphores are described by npu_packet.h.
  * - Structures only grow at their end, and sets of flags only gain members. The size in an ioctl's
  *   number is the size the program was compiled with: what a shorter structure lacks counts as
- *   zero, and what a longer one has beyond the kernel's must be zero (else -E2BIG). Arrays are
- *   described by struct drm_npu_array, whose stride follows the same rule.
+ *   zero, and what a longer one has beyond the kernel's must be zero (else -E2BIG). None is shorter
+ *   than its first published form, and the direction is part of the number (else -EINVAL). Arrays
+ *   are described by struct drm_npu_array, whose stride follows the same rule.
  * - All padding, all reserved fields and all flags without a name must be zero, else -EINVAL.
  *   Fields marked "out" are ignored on the way in.
- * - An ioctl that fails has changed nothing.
+ * - An ioctl that fails has changed nothing, also when its answer could not have been written.
  * - What a device or a driver can do is asked with DRM_IOCTL_NPU_GET_PARAM, key by key. A key
  *   that is not known is -EINVAL. No program should compare versions.
  * - Every ioctl can answer -ENODEV: the device is gone, or its firmware died. This does not end
  *   until the file is closed. Semaphore areas and buffers stay mapped, doorbells do nothing.
  * - Every ioctl that names a context or a queue answers -ENOENT for one this file does not have.
- * - -EFAULT means that a pointer handed in does not lead to the program's memory, -ENOMEM that
- *   the kernel has none left, -EINTR that a signal came (repeat the call unchanged; time-outs are
- *   absolute).
+ * - Every ioctl can answer -EFAULT: a pointer handed in does not lead to the program's memory, or
+ *   the structure cannot be written.
+ * - What else can come is listed with each structure. -ENOMEM means that the kernel has no memory
+ *   left, -EINTR that a signal came (repeat the call unchanged; time-outs are absolute). An errno
+ *   that is not listed is an error of the driver.
  *
  * Offsets for mmap() come from DRM_IOCTL_NPU_GEM_INFO (buffers), DRM_IOCTL_NPU_CTX_CREATE
  * (semaphores) and DRM_IOCTL_NPU_QUEUE_CREATE (doorbell), and mean nothing in themselves.
@@ -72,8 +75,8 @@ extern "C" {
 /**
  * struct drm_npu_array - an array handed to the kernel
  * @stride: size of one element as the program was compiled, at least that of the element's
- *	    first published form (else -EINVAL)
- * @count: number of elements
+ *	    first published form (else -EINVAL) and at most 4096 (else -E2BIG)
+ * @count: number of elements, not zero (else -EINVAL), and not too many (else -E2BIG)
  * @array: address of the first one
  */
 struct drm_npu_array {
@@ -160,7 +163,7 @@ enum drm_npu_param {
  * @index: for a key that has several values which of them, else zero
  * @value: out
  *
- * Errors: -EINVAL (a key or an index that is not known).
+ * Errors: -EINVAL (a key or an index that is not known). Nothing else.
  */
 struct drm_npu_get_param {
 	__u32 param;
@@ -186,7 +189,8 @@ enum drm_npu_gem_flags {
  * The pages come when they are used first. The handle is closed with DRM_IOCTL_GEM_CLOSE; memory
  * that a context has bound stays until it is unbound.
  *
- * Errors: -EINVAL (no size, flags), -E2BIG (more than addresses there are), -ENOMEM.
+ * Errors: -EINVAL (no size, flags), -E2BIG (more than addresses there are), -ENOSPC (no handle
+ * left), -ENOMEM.
  */
 struct drm_npu_gem_create {
 	__u64 size;
@@ -201,7 +205,7 @@ struct drm_npu_gem_create {
  * @size: out: bytes
  * @mmap_offset: out: for mmap() of this file
  *
- * Errors: -ENOENT (no such handle).
+ * Errors: -ENOENT (no such handle), -ENOSPC (no offset left), -ENOMEM.
  */
 struct drm_npu_gem_info {
 	__u32 handle;
@@ -232,7 +236,8 @@ enum drm_npu_ctx_flags {
  * @counters_offset: out: where in the area the struct npu_context_counters is
  * @pad2: zero
  *
- * Errors: -EINVAL (flags), -ENOSPC (all contexts of the device are in use), -ENOMEM.
+ * Errors: -EINVAL (flags, padding), -ENOSPC (all contexts of the device are in use), -EIO (the
+ * firmware refuses), -ENOMEM.
  */
 struct drm_npu_ctx_create {
 	__u32 flags;
@@ -253,6 +258,8 @@ struct drm_npu_ctx_create {
  *
  * Running tasks are killed, queues are destroyed, everything is unbound. When the call returns, the
  * device does not reach the context's memory any more. Waits on its semaphores end with -EIO.
+ *
+ * Errors: -EINVAL (padding), -ENOENT (no such context).
  */
 struct drm_npu_ctx_destroy {
 	__u32 ctx;
@@ -300,7 +307,9 @@ enum drm_npu_ctx_status_flags {
  * @fault_program_offset: out: bits 31..0 of the instruction; 63..32 its first four bytes
  *
  * The newest 16 faults of a context are kept. A fault is told here before its task's record is
- * written, and works on a context that is dead too.
+ * written. The call works on a context that is dead, too.
+ *
+ * Errors: -EINVAL (flags, a task without DRM_NPU_CTX_STATUS_TASK), -ENOENT (no such context).
  */
 struct drm_npu_ctx_status {
 	__u32 ctx;
@@ -373,8 +382,10 @@ struct drm_npu_bind_op {
  * that needs it faults. The memory of a mapping is pinned.
  *
  * Errors: -EINVAL (type, flags, alignment, an empty range or one beyond the buffer or beyond
- * DRM_NPU_PARAM_VA_END, no operations), -E2BIG (too many operations), -ENOENT (context or
- * handle), -EEXIST (something is mapped there), -EIO (the context is dead), -ENOMEM.
+ * DRM_NPU_PARAM_VA_END, padding, no operations, a buffer of others whose memory is not made of such
+ * pages), -E2BIG (too many operations), -ENOENT (context or handle), -EEXIST (something is mapped
+ * there), -EIO (the context is dead), -EINTR (the process is to be killed), -ENOMEM; for a buffer
+ * of others also what its owner answers when it is mapped.
  */
 struct drm_npu_vm_bind {
 	__u32 ctx;
@@ -397,9 +408,9 @@ struct drm_npu_vm_bind {
  * @doorbell_bytes: out: what to map, one page of the processor
  * @pad2: zero
  *
- * Errors: -EINVAL (priority, alignment, size, flags, a ring that is not bound), -EACCES (the
- * priority is not allowed), -ENOSPC (all queues of the device are in use), -EIO (the context is
- * dead), -ENOMEM.
+ * Errors: -EINVAL (priority, alignment, size, flags, padding, a ring that is not all bound for
+ * reading and writing), -ENOENT (no such context), -EACCES (the priority is not allowed), -ENOSPC
+ * (all queues of the device are in use), -EIO (the context is dead), -ENOMEM.
  */
 struct drm_npu_queue_create {
 	__u32 ctx;
@@ -421,6 +432,8 @@ struct drm_npu_queue_create {
  *
  * A running task is killed; its record is written when the call returns. Packets that have not
  * begun are not looked at any more.
+ *
+ * Errors: -ENOENT (context or queue).
  */
 struct drm_npu_queue_destroy {
 	__u32 ctx;
@@ -459,9 +472,10 @@ enum drm_npu_sem_wait_flags {
  *
  * What is met counts before anything else: the call succeeds for it on a dead context as well.
  *
- * Errors: -EINVAL (flags, a semaphore the context does not have, no elements, a negative
- * deadline), -E2BIG (too many), -ETIME (the deadline has passed, never early), -EIO (not met, and a
- * queue of the context has stopped or the context is dead or destroyed).
+ * Errors: -EINVAL (flags, padding, a semaphore the context does not have, no elements, a negative
+ * deadline), -E2BIG (too many), -ENOENT (no such context), -ETIME (the deadline has passed, never
+ * early), -EIO (not met, and a queue of the context has stopped or the context is dead or
+ * destroyed), -EINTR, -ENOMEM.
  */
 struct drm_npu_sem_wait {
 	__u32 ctx;

@@ -8,7 +8,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -131,6 +133,43 @@ static inline int npu_wait(int fd, uint32_t ctx, uint32_t sem, uint64_t value, i
 	};
 
 	return npu_call(fd, DRM_IOCTL_NPU_SEM_WAIT, &wait);
+}
+
+/* What a file holds, as text that is the same when it is the same. */
+struct npu_footprint {
+	char text[2048];
+};
+
+static inline void npu_footprint(int fd, struct npu_footprint *footprint)
+{
+	static const char *const keys[] = {
+		"drm-total-", "drm-shared-", "drm-resident-", "drm-purgeable-", "drm-active-",
+		"npu-contexts:", "npu-queues:",
+	};
+	char path[64], line[256];
+	uint32_t handle;
+	size_t used, i;
+	FILE *file;
+
+	/* The next handle there is tells of those that were forgotten. */
+	handle = npu_buffer(fd, 1);
+	npu_close_handle(fd, handle);
+	used = (size_t)snprintf(footprint->text, sizeof(footprint->text), "handle %u, tasks %llu\n",
+				handle,
+				(unsigned long long)npu_param(fd, DRM_NPU_PARAM_COUNTER_TASKS));
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	file = fopen(path, "r");
+	if (!file)
+		return;
+	while (fgets(line, sizeof(line), file)) {
+		for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+			if (strncmp(line, keys[i], strlen(keys[i])))
+				continue;
+			used += (size_t)snprintf(footprint->text + used,
+						 sizeof(footprint->text) - used, "%s", line);
+		}
+	}
+	fclose(file);
 }
 
 /* A context with a queue, ready to take packets. */
