@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Every call, with each allocation it makes failing in turn: it must succeed or say -ENOMEM, and
- * work when it is repeated. Needs a kernel with fault injection, and root. Argument: "probe" for
- * binding the driver too, which is slow.
+ * work when it is repeated. Needs a kernel with fault injection, and root. Argument: to bind the
+ * driver as well, with every how manyth allocation failing, which is slow.
  */
 #include "campaign_work.h"
 
@@ -308,28 +308,29 @@ static bool test_call(const struct call *call, struct scene *scene)
 }
 
 /* Whatever binding says, the next one must find everything as it should be. */
-static bool test_probe(void)
+static bool test_probe(unsigned int stride)
 {
-	unsigned int nth = 0, failed = 0;
+	unsigned int nth = 1, tried = 0, failed = 0;
 	char function[32];
 	bool more = true;
 	int ret = 0;
 
 	if (!find_function(function, sizeof(function)))
 		return campaign_result(false, "the driver has no device");
-	while (more && !ret && ++nth < NTH_MAX) {
+	for (; more && !ret && nth < NTH_MAX; nth += stride) {
 		ret = write_file(PCI_DRIVER "/unbind", function);
 		if (ret)
 			break;
 		inject(nth);
 		ret = write_file(PCI_DRIVER "/bind", function);
 		more = inject(0);
+		tried += more;
 		failed += more && ret;
 		if (more && ret)
 			ret = write_file(PCI_DRIVER "/bind", function);
 	}
-	return campaign_result(!ret && !more, "bind with each of %u allocations failing, %u of "
-			       "them for good: %s", nth - 1, failed, ret ? strerror(-ret) : "well");
+	return campaign_result(!ret && !more, "bind with %u allocations failing in turn, %u of them "
+			       "for good: %s", tried, failed, ret ? strerror(-ret) : "well");
 }
 
 /* Otherwise only allocations that may not sleep fail; and it says so every time. */
@@ -353,6 +354,7 @@ static bool set_up(void)
 int main(int argc, char **argv)
 {
 	struct scene scene = { .worker = { .dice = 1, .fd = npu_open_any() } };
+	unsigned int stride = argc > 1 ? (unsigned int)strtoul(argv[1], NULL, 10) : 0;
 	bool good = true;
 
 	if (!set_up() || scene.worker.fd < 0 || work_open(&scene.worker)) {
@@ -363,7 +365,7 @@ int main(int argc, char **argv)
 		good &= test_call(&calls[i], &scene);
 	work_let_go(&scene.worker.lane);
 	close(scene.worker.fd);
-	if (argc > 1 && !strcmp(argv[1], "probe"))
-		good &= test_probe();
+	if (stride)
+		good &= test_probe(stride);
 	return device_is_idle() && good ? 0 : 1;
 }
