@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
- * usage: screen COLUMNS LINES SECONDS PROGRAM [ARGUMENT]...
+ * usage: screen COLUMNS LINES SECONDS PATTERN PROGRAM [ARGUMENT]...
  *
- * Runs a program on a terminal of its own and prints what is on its screen after so many seconds.
+ * Runs a program on a terminal of its own until a line of its screen matches the extended regular
+ * expression and the program is silent for a moment, at most for so many seconds; then prints the
+ * screen. The exit status is 0 when a line matched.
+ *
  * The terminal knows what the terminfo entry "xterm" has programs send for moving, erasing and
  * repeating; colours and keys are nothing to it, and every byte is a character.
  */
 #include <ctype.h>
 #include <poll.h>
 #include <pty.h>
+#include <regex.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +26,7 @@
 #define COLUMNS_MAX	256
 #define LINES_MAX	128
 #define PARAMETERS_MAX	8
+#define SILENCE_MS	200
 
 enum state { TEXT, ESCAPE, SEQUENCE, STRING, CHARSET };
 
@@ -199,43 +205,60 @@ static int64_t now_ms(void)
 	return now.tv_sec * 1000ll + now.tv_nsec / 1000000;
 }
 
-static void watch(int fd, int64_t end)
+/* A line without the blanks at its end. */
+static const char *text_of(int line)
+{
+	static char text[COLUMNS_MAX + 1];
+	int length = screen.columns;
+
+	while (length && screen.cell[line][length - 1] == ' ')
+		length--;
+	memcpy(text, screen.cell[line], (size_t)length);
+	text[length] = 0;
+	return text;
+}
+
+static bool matches(const regex_t *pattern)
+{
+	for (int line = 0; line < screen.lines; line++) {
+		if (!regexec(pattern, text_of(line), 0, NULL, 0))
+			return true;
+	}
+	return false;
+}
+
+static bool watch(int fd, const regex_t *pattern, int64_t end)
 {
 	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
 	char bytes[4096];
 
-	for (int64_t now = now_ms(); now < end; now = now_ms()) {
+	while (now_ms() < end) {
 		ssize_t got;
 
-		if (poll(&poll_fd, 1, (int)(end - now)) <= 0)
+		if (poll(&poll_fd, 1, SILENCE_MS) <= 0) {
+			if (matches(pattern))
+				return true;
 			continue;
+		}
 		got = read(fd, bytes, sizeof(bytes));
 		if (got <= 0)
-			return;
+			break;
 		for (ssize_t i = 0; i < got; i++)
 			take(bytes[i]);
 	}
-}
-
-static void print(void)
-{
-	for (int line = 0; line < screen.lines; line++) {
-		int length = screen.columns;
-
-		while (length && screen.cell[line][length - 1] == ' ')
-			length--;
-		printf("%.*s\n", length, screen.cell[line]);
-	}
+	return matches(pattern);
 }
 
 int main(int argc, char **argv)
 {
 	struct winsize size = { 0 };
+	regex_t pattern;
+	bool matched;
 	pid_t child;
 	int fd;
 
-	if (argc < 5) {
-		fputs("usage: screen COLUMNS LINES SECONDS PROGRAM [ARGUMENT]...\n", stderr);
+	if (argc < 6 || regcomp(&pattern, argv[4], REG_EXTENDED | REG_NOSUB)) {
+		fputs("usage: screen COLUMNS LINES SECONDS PATTERN PROGRAM [ARGUMENT]...\n", stderr);
 		return 2;
 	}
 	screen.columns = clamp(atoi(argv[1]), COLUMNS_MAX);
@@ -250,13 +273,15 @@ int main(int argc, char **argv)
 	}
 	if (!child) {
 		setenv("TERM", "xterm", 1);
-		execvp(argv[4], argv + 4);
-		perror(argv[4]);
+		execvp(argv[5], argv + 5);
+		perror(argv[5]);
 		_exit(127);
 	}
-	watch(fd, now_ms() + atoi(argv[3]) * 1000);
+	matched = watch(fd, &pattern, now_ms() + atoi(argv[3]) * 1000);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
-	print();
-	return 0;
+	for (int line = 0; line < screen.lines; line++)
+		puts(text_of(line));
+	regfree(&pattern);
+	return !matched;
 }
