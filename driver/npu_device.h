@@ -255,6 +255,9 @@ void npu_irq_drain(struct npu_device *ndev);
 void npu_param_read_caps(struct npu_device *ndev);
 int npu_param_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 
+/* npu_debugfs.c */
+void npu_debugfs_init(struct npu_device *ndev);
+
 /* npu_fdinfo.c */
 void npu_fdinfo_show(struct drm_printer *p, struct drm_file *file);
 

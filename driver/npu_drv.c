@@ -232,6 +232,7 @@ int npu_device_init(struct npu_device *ndev)
 	ret = npu_mailbox_hello(ndev);
 	if (ret)
 		return ret;
+	npu_debugfs_init(ndev);
 	return drm_dev_register(&ndev->drm, 0);
 }
 

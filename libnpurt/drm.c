@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 #include <xf86drm.h>
 
@@ -141,16 +143,51 @@ static void drm_get_counters(struct npurt_backend *backend, struct npurt_device_
 	counters->tlb_misses = value_of(drm, DRM_NPU_PARAM_COUNTER_TLB_MISS);
 }
 
+/* The driver's folder in debugfs has the name that the bus gives the device. */
+static int log_path(const struct drm *drm, char *path, size_t bytes)
+{
+	char link[64], target[256];
+	struct stat stat;
+	ssize_t length;
+
+	if (fstat(drm->fd, &stat))
+		return -errno;
+	snprintf(link, sizeof(link), "/sys/dev/char/%u:%u/device", major(stat.st_rdev),
+		 minor(stat.st_rdev));
+	length = readlink(link, target, sizeof(target) - 1);
+	if (length < 0)
+		return -errno;
+	target[length] = 0;
+	snprintf(path, bytes, "/sys/kernel/debug/accel/%s/firmware_log",
+		 strrchr(target, '/') ? strrchr(target, '/') + 1 : target);
+	return 0;
+}
+
 static int drm_firmware_log(struct npurt_backend *backend, uint32_t *position, char *text,
 			    size_t bytes)
 {
-	(void)position;
-	(void)text;
-	(void)bytes;
-	return npurt_fail(-EOPNOTSUPP,
-			  "%s: the kernel driver does not hand out the firmware's log; what the "
-			  "firmware reports of itself is in the kernel's log (dmesg)",
-			  drm_of(backend)->path);
+	const struct drm *drm = drm_of(backend);
+	char path[320];
+	ssize_t done;
+	int fd, ret;
+
+	ret = log_path(drm, path, sizeof(path));
+	if (ret)
+		return drm_fail(drm, ret, "finding the firmware's log");
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		ret = -errno;
+		return npurt_fail(ret == -EACCES ? ret : -EOPNOTSUPP,
+				  "%s: the firmware's log is in %s, which cannot be opened (%s): run "
+				  "this as root, with debugfs mounted at /sys/kernel/debug",
+				  drm->path, path, strerror(-ret));
+	}
+	done = lseek(fd, *position, SEEK_SET) < 0 ? -1 : read(fd, text, bytes);
+	ret = done < 0 ? -errno : (int)done;
+	if (done > 0)
+		*position = (uint32_t)lseek(fd, 0, SEEK_CUR);
+	close(fd);
+	return ret < 0 ? drm_fail(drm, ret, "reading the firmware's log") : ret;
 }
 
 /* ----------------------------------------------------------- opening, closing */

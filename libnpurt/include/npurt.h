@@ -194,7 +194,7 @@ NPURT_API int npurt_device_get_counters(struct npurt_device *device,
  * @bytes: room in @text
  *
  * Return: number of bytes written, 0 at the end of the log; -EINVAL, -EIO, -EOWNERDEAD,
- * -EOPNOTSUPP (the back end does not show it).
+ * -EACCES (behind the kernel's driver it is for root), -EOPNOTSUPP (the kernel does not show it).
  * Any thread.
  */
 NPURT_API int npurt_device_firmware_log(struct npurt_device *device, uint32_t *position,

@@ -30,6 +30,19 @@ check "open without permission" "join the group" su user -c "npu-ctl info --devi
 check "open what is not there" "modprobe npu" npu-ctl info --device accel7
 check "open what is no DRM device" "no device of the kernel's DRM" \
 	sh -c "rm -f /dev/accel/accel9 && mknod /dev/accel/accel9 c 1 3 && npu-ctl info --device accel9"
+# The firmware's log, by debugfs.
+number=$((number + 1))
+said=$(npu-ctl log --device accel0 2>&1)
+if echo "$said" | grep -q "info: npu-fw" && echo "$said" | grep -q "clusters"; then
+	echo "ok $number the firmware's log"
+else
+	echo "# got: $said"
+	echo "not ok $number the firmware's log"
+	failed=1
+fi
+chmod 0666 /dev/accel/accel0
+check "the firmware's log is for root" "run this as root" su user -c "npu-ctl log --device accel0"
+chmod 0660 /dev/accel/accel0
 mkdir /tmp/cgroup
 mount -t cgroup -o devices devices /tmp/cgroup
 mkdir -p /tmp/cgroup/none

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* For people who look for a fault: what the firmware logs. */
+#include <linux/debugfs.h>
+#include <linux/fs.h>
+#include <linux/uaccess.h>
+
+#include <drm/drm_drv.h>
+
+#include "npu_device.h"
+
+#define NPU_LOG_TEXT_MAX	(sizeof_field(struct npu_message, argument) - 2 * sizeof(__le32))
+
+/* Text from @at on, which is set to where it ends. Returns its bytes, 0 at the end of the log. */
+static int npu_log_ask(struct npu_device *ndev, struct npu_message *message, u32 *at)
+{
+	u32 bytes;
+	int ret, idx;
+
+	*message = (struct npu_message){ .kind = cpu_to_le16(NPU_MESSAGE_LOG_READ) };
+	message->argument[0] = cpu_to_le32(*at);
+	ret = npu_device_enter(ndev, &idx);
+	if (ret)
+		return ret;
+	ret = npu_mailbox_send(ndev, message);
+	drm_dev_exit(idx);
+	if (ret)
+		return ret;
+	bytes = le32_to_cpu(message->argument[1]);
+	if (bytes > NPU_LOG_TEXT_MAX)
+		return -EIO;
+	*at = le32_to_cpu(message->argument[0]);
+	return bytes;
+}
+
+/* The file's position is the number of a byte since the firmware began. */
+static ssize_t npu_log_read(struct file *file, char __user *to, size_t bytes, loff_t *position)
+{
+	struct npu_message message;
+	u32 at = *position;
+	size_t done = 0;
+	int ret = 0;
+
+	if (bytes < NPU_LOG_TEXT_MAX)
+		return -EINVAL;
+	while (bytes - done >= NPU_LOG_TEXT_MAX && !signal_pending(current)) {
+		ret = npu_log_ask(file->private_data, &message, &at);
+		if (ret <= 0)
+			break;
+		if (copy_to_user(to + done, &message.argument[2], ret)) {
+			ret = -EFAULT;
+			break;
+		}
+		done += ret;
+		*position = at;
+	}
+	if (!done && ret >= 0 && signal_pending(current))
+		return -EINTR;
+	return done ?: ret;
+}
+
+static const struct file_operations npu_log_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.read = npu_log_read,
+	.llseek = default_llseek,
+};
+
+/**
+ * npu_debugfs_init() - make the files
+ * @ndev: before it is registered; they go with its folder
+ */
+void npu_debugfs_init(struct npu_device *ndev)
+{
+	debugfs_create_file("firmware_log", 0400, ndev->drm.debugfs_root, ndev, &npu_log_fops);
+}
