@@ -151,8 +151,8 @@ static struct graph_value *both(struct rig *rig, struct graph_value *x, float sc
 }
 
 /* int8 weights with a scale and a zero point a channel of dims[axis]. */
-static struct graph_value *weights(struct rig *rig, uint32_t rank, const int64_t *dims, int64_t axis,
-				   int zero_step)
+static struct graph_value *weights(struct rig *rig, uint32_t rank, const int64_t *dims,
+				   int64_t axis, int zero_step)
 {
 	int64_t count = 1, channels = dims[axis], i;
 	int8_t data[4096], zeros[64];
@@ -353,7 +353,8 @@ static void sums_that_could_overflow(void **state)
 				     arena_alloc(&rig->arena, (size_t)matrix[0]));
 		inputs[1] = through(rig, GRAPH_OP_DEQUANTIZE, inputs[1],
 				    graph_constant_f32(rig->graph, "scale", 1, &one, &scale),
-				    constant(rig, GRAPH_DTYPE_I8, 0, NULL, "\0"), GRAPH_DTYPE_F32, 1);
+				    constant(rig, GRAPH_DTYPE_I8, 0, NULL, "\0"),
+				    GRAPH_DTYPE_F32, 1);
 		output(rig, finish(rig, node(rig, GRAPH_OP_MATMUL, 2, inputs)));
 		assert_int_equal(quant_graph(rig->graph, &integers, &rig->diag), 0);
 		assert_int_equal(integers, cases[i].integers);

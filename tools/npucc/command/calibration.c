@@ -98,7 +98,7 @@ static int is_visible(const struct dirent *entry)
 
 static int take_folder(struct samples *samples, const char *folder);
 
-/* A file is a sample of a model with one input, a folder one of a model with as many as it has files. */
+/* A file is a sample of a model with one input, a folder one of a model with more. */
 static int take_entry(struct samples *samples, const char *path)
 {
 	struct stat status;
@@ -242,7 +242,8 @@ static int calibrate(struct samples *samples, struct calibration *calibration, F
 	if (quant_graph(graph, &integers, samples->diag))
 		return -1;
 	if (log)
-		fprintf(log, "quantized: %u of %u nodes compute on integers, ranges from %u samples\n",
+		fprintf(log,
+			"quantized: %u of %u nodes compute on integers, ranges from %u samples\n",
 			integers, graph->node_count, samples->count);
 	return 0;
 }
@@ -282,7 +283,8 @@ int command_calibrate(struct graph *graph, const char *folder, FILE *log, struct
 	result = random ? random_samples(samples) : load_samples(samples, folder);
 	if (!result) {
 		if (random && log)
-			fprintf(log, "calibrated on random numbers: good for cycles, not for accuracy\n");
+			fputs("calibrated on random numbers: good for cycles, not for accuracy\n",
+			      log);
 		calibration = calibration_new(graph);
 		result = calibrate(samples, calibration, log);
 	}

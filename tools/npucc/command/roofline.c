@@ -13,7 +13,9 @@ static double element_bytes(const struct graph_node *node)
 
 static double held_bytes(const struct graph_value *value)
 {
-	return graph_dtype_is_float(value->dtype) ? ELEMENT : (double)graph_dtype_bytes(value->dtype);
+	if (graph_dtype_is_float(value->dtype))
+		return ELEMENT;
+	return (double)graph_dtype_bytes(value->dtype);
 }
 
 static double elements(const struct graph_value *value)

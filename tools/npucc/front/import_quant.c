@@ -19,8 +19,8 @@ static int quant_axis(struct import_node *in, const struct graph_value *x,
 		return 0;
 	if (in->opset < 13)
 		return import_error(in,
-				    "its scale has more than one element, which opset %lld does not "
-				    "have; convert the model to opset 13 or newer",
+				    "its scale has more than one element, which opset %lld does "
+				    "not have; convert the model to opset 13 or newer",
 				    (long long)in->opset);
 	return import_axis(in, import_attribute_int(in, "axis", 1), x->rank, axis);
 }

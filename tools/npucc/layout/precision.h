@@ -27,8 +27,8 @@ bool precision_vector_matmul(const struct graph_node *node);
 bool precision_wide(const struct graph_value *value);
 
 /*
- * precision_boundary - @value is an input that only is quantized, or an output made of integers: held in
- * fp32, since fp16 in between would turn some of the integers by one.
+ * precision_boundary - @value is an input that only is quantized, or an output made of integers:
+ * held in fp32, since fp16 in between would turn some of the integers by one.
  */
 bool precision_boundary(const struct graph_value *value);
 

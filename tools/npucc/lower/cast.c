@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * CAST. The vector unit rounds to nearest where a cast to integers cuts fractions off, and saturates where
- * one between integers keeps the low bits; these are a few instructions, or a copy of low bytes.
+ * CAST. The vector unit rounds to nearest where a cast to integers cuts fractions off, and
+ * saturates where one between integers keeps the low bits; these are a few instructions, or a
+ * copy of low bytes.
  */
 #include "quantize.h"
 

@@ -71,7 +71,7 @@ struct mac_problem {
 	int64_t b_stride_channel, b_stride_depth;
 	bool parameters;		/* the output stage takes parameters of each channel */
 	const struct graph_value *bias;	/* constant, or NULL */
-	int64_t bias_stride;		/* elements from channel to channel; a bias of one element repeats */
+	int64_t bias_stride;		/* from channel to channel; one element repeats */
 	struct graph_activation activation;
 	uint64_t macs;			/* useful ones */
 };
@@ -160,7 +160,7 @@ int mac_parameters(struct lower *lower, const struct mac_problem *problem, const
 /* mac_set_types - how @problem's operands are held, by its node; parameters as these need them. */
 void mac_set_types(struct mac_problem *problem);
 
-/* mac_integer.c: the same for nodes on integers, npu_channel_int or _fp of every set's channels, ... */
+/* mac_integer.c: the same for nodes on integers, parameters of every set's channels, ... */
 void mac_set_integer(struct mac_problem *problem);
 int mac_integer_parameters(struct lower *lower, const struct mac_problem *problem, int64_t *offset);
 

@@ -126,7 +126,7 @@ uint32_t mac_piece_depth(const struct emitter *e, uint32_t piece);
 /* mac_channels - channels that are really there of @blocks blocks from @block on. */
 uint32_t mac_channels(const struct emitter *e, uint32_t block, uint32_t blocks);
 
-/* mac_slot_view - how results, or a residual, of @dtype of a pass over such blocks lie in a slot. */
+/* mac_slot_view - how results (or a residual) of @dtype of such blocks lie in a slot. */
 struct slot_view mac_slot_view(const struct emitter *e, const struct place *place,
 			       const uint32_t pass[2], uint32_t block, uint32_t blocks,
 			       enum npu_dtype dtype);

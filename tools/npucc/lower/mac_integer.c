@@ -19,8 +19,9 @@
 
 static bool integer_result(const struct mac_problem *problem)
 {
-	return problem->types.output == NPU_DTYPE_INT8 || problem->types.output == NPU_DTYPE_UINT8 ||
-	       problem->types.output == NPU_DTYPE_INT32;
+	enum npu_dtype output = problem->types.output;
+
+	return output == NPU_DTYPE_INT8 || output == NPU_DTYPE_UINT8 || output == NPU_DTYPE_INT32;
 }
 
 void mac_set_integer(struct mac_problem *problem)

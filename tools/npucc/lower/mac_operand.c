@@ -92,7 +92,8 @@ struct npu_td mac_weight_operand(const struct emitter *e, const struct step *ste
 	if (e->problem->depthwise)
 		return td_zero(td_local(slot, types->weights,
 					(uint32_t[4]){ 1, 1, chunk->steps, channels },
-					(int64_t[4]){ 0, 0, plan->block_channels * element, element }),
+					(int64_t[4]){ 0, 0, plan->block_channels * element,
+						      element }),
 			       types->weights_zero);
 	if (!e->problem->weights) {
 		strides[1] = row;

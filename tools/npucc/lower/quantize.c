@@ -93,7 +93,8 @@ int quantize_run(struct quantize_job *job)
 	int64_t elements;
 
 	if (job->program.overflow)
-		return diag_error(lower->diag, "node '%s' (%s): no vector instructions for this form",
+		return diag_error(lower->diag,
+				  "node '%s' (%s): no vector instructions for this form",
 				  job->node->name, job->node->op_type);
 	space_init(&space, output->rank, output->dims);
 	space_add(&space, placement_of(output));

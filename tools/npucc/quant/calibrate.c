@@ -191,7 +191,8 @@ bool calibration_range(const struct calibration *calibration, const struct graph
 	*high = fmaxf(seen->high, 0);
 	for (int i = SHRINKS; i > SHRINKS / 4 && seen->bins; i--) {
 		double part = (double)i / SHRINKS;
-		double a = part * fmin((double)seen->low, 0), b = part * fmax((double)seen->high, 0);
+		double a = part * fmin((double)seen->low, 0);
+		double b = part * fmax((double)seen->high, 0);
 		double cost = cost_of(seen, a, b);
 
 		if (cost < best) {
@@ -221,7 +222,8 @@ static int compare(struct calibration *calibration, const struct graph_value *va
 		noise += error * error;
 		most = fmax(most, fabs(error));
 	}
-	fprintf(out, "quantized: %s (%s): %.1f dB, largest error %.3g of numbers from %.3g to %.3g\n",
+	fprintf(out,
+		"quantized: %s (%s): %.1f dB, largest error %.3g of numbers from %.3g to %.3g\n",
 		value->producer->name, value->producer->op_type,
 		noise > 0 ? 10 * log10(signal / noise) : INFINITY, most, (double)seen->low,
 		(double)seen->high);

@@ -27,18 +27,18 @@ int calibration_refine(struct calibration *calibration, const void *const *input
 		       struct diag *diag);
 
 /*
- * calibration_range - the range of @value under which rounding and clipping take least from what was
- * seen of it, in the mean of squares. False for a value that was not seen or holds no float.
+ * calibration_range - the range of @value under which rounding and clipping take least from what
+ * was seen of it, in the mean of squares. False for a value that was not seen or holds no float.
  */
 bool calibration_range(const struct calibration *calibration, const struct graph_value *value,
 		       float *low, float *high);
 
-/* calibration_insert - after this, values keep their identity, and their numbers are rounded ones. */
+/* calibration_insert - after this, values are the same ones, with numbers that are rounded. */
 int calibration_insert(struct graph *graph, struct calibration *calibration, struct diag *diag);
 
 /*
- * calibration_compare - run @inputs once more and write a line a node to @out: signal to noise in dB and
- * the largest error against the float model, on the sample refined last.
+ * calibration_compare - run @inputs once more and write a line a node to @out: signal to noise in
+ * dB and the largest error against the float model, on the sample refined last.
  */
 int calibration_compare(struct calibration *calibration, const void *const *inputs, FILE *out,
 			struct diag *diag);

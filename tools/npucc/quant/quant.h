@@ -53,7 +53,7 @@ bool quant_is_byte(enum graph_dtype dtype);
 /* quant_new - a description for @input_count operands, none of them quantized; NULL: no memory. */
 struct graph_quant *quant_new(struct graph *graph, uint32_t input_count);
 
-/* quant_fold - replace @node, which reads constants only, by its result. 1, or 0 when it cannot be. */
+/* quant_fold - replace @node, if it reads constants only, by its result. 1, or 0 when not. */
 uint32_t quant_fold(struct graph *graph, struct graph_node *node);
 
 #endif
