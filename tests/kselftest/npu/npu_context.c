@@ -40,19 +40,6 @@ TEST_F(context, what_create_tells)
 	EXPECT_GE(create.semaphores_bytes, create.status_offset + 4);
 }
 
-/* A program compiled before there were counters: nothing behind its structure is touched. */
-TEST_F(context, a_shorter_structure)
-{
-	struct drm_npu_ctx_create create = { .counters_offset = 0x5a5a5a5a, .pad2 = 1 };
-	unsigned long request = DRM_IOWR(DRM_COMMAND_BASE + DRM_NPU_CTX_CREATE, char[32]);
-
-	ASSERT_EQ(0, npu_call(self->fd, request, &create));
-	EXPECT_NE(0, create.ctx);
-	EXPECT_NE(0, create.semaphores_bytes);
-	EXPECT_EQ(0x5a5a5a5a, create.counters_offset);
-	EXPECT_EQ(1, create.pad2);
-}
-
 TEST_F(context, unknown_flags)
 {
 	int bit;
