@@ -159,6 +159,7 @@ static void test_sentence(void **state)
 	static const int64_t kernel[] = { 3, 3 };
 	struct onnx_builder *builder = begin();
 	struct scan_finding finding;
+	json_object *json, *first;
 	struct scanned scanned;
 
 	(void)state;
@@ -170,6 +171,13 @@ static void test_sentence(void **state)
 	assert_ptr_equal(finding.limit->field, scan_pool);
 	assert_int_equal(finding.value, GRAPH_POOL_LP);
 	assert_non_null(strstr(finding.reason, "kind is lp, only max, average is supported"));
+	json = as_json(&scanned.report);
+	first = json_object_array_get_idx(member(json, "operators"), 0);
+	assert_string_equal(text_of(first, "rule"), "kind");
+	assert_string_equal(text_of(first, "value"), "lp");
+	assert_string_equal(text_of(first, "limit"), "only max, average");
+	assert_non_null(strchr(text_of(first, "shape"), 'x'));
+	json_object_put(json);
 	done(&scanned);
 }
 

@@ -5,45 +5,68 @@
 #include "../scan/scan.h"
 #include "compile.h"
 
+/* The row of a node; the parts of one that was taken apart carry its name. */
+static struct scan_row *row_named(struct scan_report *report, const char *name)
+{
+	for (uint32_t i = 0; i < report->row_count; i++)
+		if (!strcmp(report->rows[i].node->name, name))
+			return &report->rows[i];
+	return NULL;
+}
+
+/* "why; what to do", as the back end says it, into the row. 0, or -1 without memory. */
+static int refuse_row(struct scan_report *report, struct scan_row *row, struct arena *arena,
+		      const char *text)
+{
+	const char *cut = strrchr(text, ';');
+
+	report->counts[row->where]--;
+	report->counts[SCAN_NONE]++;
+	row->where = SCAN_NONE;
+	row->reason = arena_string(arena, text, cut ? (size_t)(cut - text) : strlen(text));
+	row->suggestion = cut ? arena_string(arena, cut + 2, strlen(cut + 1) - 1) : "";
+	return row->reason && row->suggestion ? 0 : -1;
+}
+
+static void add_cycles(struct scan_report *report, const struct program *program)
+{
+	for (uint32_t i = 0; i < program->layer_count; i++) {
+		struct scan_row *row = row_named(report, program->layers[i].name);
+
+		if (row)
+			row->cycles += program->layers[i].predicted_cycles;
+	}
+}
+
 /*
  * What no row of the table can say (that no tiling fits local SRAM, that two shapes
  * share no strides) the back end says itself: it is run without writing a file, and the
- * node it stops at is refused with its sentence.
+ * node it stops at is refused with its sentence. What it predicts is the cost of each row.
  */
 static int try_backend(const struct options *options, struct graph *graph,
-		       struct scan_report *report)
+		       struct scan_report *report, struct diag *diag)
 {
 	struct compile_report compiled;
 	struct program program;
-	struct diag diag;
-	uint32_t i;
+	struct scan_row *row = NULL;
+	struct diag problems;
+	const char *text;
 	int result = 0;
 
-	diag_init(&diag);
-	if (compile_graph(graph, options, NULL, &program, &compiled, &diag) && compiled.refused) {
-		const char *text = diag_first_error(&diag);
-		const char *cut = text ? strrchr(text, ';') : NULL;
-
-		/* The parts of a node that was taken apart carry its name. */
-		for (i = 0; i < report->row_count; i++)
-			if (!strcmp(report->rows[i].node->name, compiled.refused->name))
-				break;
-		if (text && i < report->row_count) {
-			struct scan_row *row = &report->rows[i];
-
-			report->counts[row->where]--;
-			report->counts[SCAN_NONE]++;
-			row->where = SCAN_NONE;
-			row->reason = arena_string(graph->arena, text,
-						   cut ? (size_t)(cut - text) : strlen(text));
-			row->suggestion =
-				cut ? arena_string(graph->arena, cut + 2, strlen(cut + 1) - 1) : "";
-			if (!row->reason || !row->suggestion)
-				result = -1;
-		}
+	diag_init(&problems);
+	if (!compile_graph(graph, options, NULL, &program, &compiled, &problems)) {
+		add_cycles(report, &program);
+	} else {
+		text = diag_first_error(&problems);
+		if (compiled.refused)
+			row = row_named(report, compiled.refused->name);
+		if (!row || !text)
+			result = diag_error(diag, "%s", text ? text : "the model cannot be compiled");
+		else if (refuse_row(report, row, graph->arena, text))
+			result = diag_error(diag, "not enough memory for the report");
 	}
 	free(program.rodata);
-	diag_free(&diag);
+	diag_free(&problems);
 	return result;
 }
 
@@ -66,10 +89,9 @@ static int scan(const struct options *options, struct diag *diag)
 		return 1;
 	if (npucc_scan(npucc_model_graph(model), &report, diag))
 		goto out;
-	if (!report.counts[SCAN_NONE] && try_backend(options, npucc_model_graph(model), &report)) {
-		diag_error(diag, "not enough memory for the report");
+	if (!report.counts[SCAN_NONE] &&
+	    try_backend(options, npucc_model_graph(model), &report, diag))
 		goto out;
-	}
 	if (options->json)
 		scan_print_json(&report, stdout);
 	else

@@ -27,7 +27,7 @@ void scan_print(const struct scan_report *report, FILE *out)
 {
 	uint32_t i;
 
-	fprintf(out, "%-5s %-20s %-32s %s\n", "where", "operator", "node",
+	fprintf(out, "%-5s %-20s %-16s %10s %-32s %s\n", "where", "operator", "output", "cycles", "node",
 		"reason; what to change");
 	for (i = 0; i < report->row_count; i++) {
 		const struct scan_row *row = &report->rows[i];
@@ -35,6 +35,11 @@ void scan_print(const struct scan_report *report, FILE *out)
 		fprintf(out, "%-5s ", where_names[row->where]);
 		print_field(row->node->op_type, 20, out);
 		fputc(' ', out);
+		print_field(row->shape, 16, out);
+		if (row->cycles)
+			fprintf(out, " %10" PRIu64 " ", row->cycles);
+		else
+			fprintf(out, " %10s ", "-");
 		print_field(row->node->name, row->reason[0] ? 32 : 0, out);
 		if (row->reason[0]) {
 			fputc(' ', out);
@@ -100,6 +105,21 @@ static void json_member(const char *name, const char *value, const char *separat
 	fputs(separator, out);
 }
 
+/* The rule a node breaks: its name, the node's value and what is allowed. */
+static void json_rule(const struct scan_row *row, FILE *out)
+{
+	char allowed[512], number[32];
+
+	if (!row->limit)
+		return;
+	snprintf(number, sizeof(number), "%" PRId64, row->value);
+	scan_limit_text(row->limit, allowed, sizeof(allowed));
+	fputs(", ", out);
+	json_member("rule", row->limit->name, ", ", out);
+	json_member("value", row->limit->text ? row->limit->text(row->value) : number, ", ", out);
+	json_member("limit", allowed, "", out);
+}
+
 void scan_print_json(const struct scan_report *report, FILE *out)
 {
 	uint32_t i;
@@ -112,9 +132,13 @@ void scan_print_json(const struct scan_report *report, FILE *out)
 		fputs(i ? ",\n  {" : "\n  {", out);
 		json_member("name", row->node->name, ", ", out);
 		json_member("op", row->node->op_type, ", ", out);
+		json_member("shape", row->shape, ", ", out);
 		json_member("where", where_names[row->where], ", ", out);
+		if (row->cycles)
+			fprintf(out, "\"cycles\": %" PRIu64 ", ", row->cycles);
 		json_member("reason", row->reason, ", ", out);
 		json_member("suggestion", row->suggestion, "", out);
+		json_rule(row, out);
 		fputc('}', out);
 	}
 	fputs("\n], \"counts\": {", out);

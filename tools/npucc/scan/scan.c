@@ -128,6 +128,16 @@ int scan_refuse(const struct graph *graph, struct diag *diag)
 	return result;
 }
 
+static const char *shape_of(struct graph *graph, const struct graph_node *node)
+{
+	char text[GRAPH_SHAPE_TEXT];
+
+	if (!node->output_count || !node->outputs[0])
+		return "";
+	graph_format_shape(node->outputs[0], text);
+	return arena_string(graph->arena, text, strlen(text));
+}
+
 int npucc_scan(struct graph *graph, struct scan_report *report, struct diag *diag)
 {
 	const struct graph_node *node;
@@ -145,8 +155,11 @@ int npucc_scan(struct graph *graph, struct scan_report *report, struct diag *dia
 		row->node = node;
 		row->where = finding.where;
 		row->suggestion = finding.suggestion;
+		row->limit = finding.limit;
+		row->value = finding.value;
+		row->shape = shape_of(graph, node);
 		row->reason = arena_string(graph->arena, finding.reason, strlen(finding.reason));
-		if (!row->reason)
+		if (!row->reason || !row->shape)
 			return diag_error(diag, "not enough memory to scan node '%s'", node->name);
 		report->counts[row->where]++;
 	}

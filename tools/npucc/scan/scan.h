@@ -10,6 +10,10 @@ struct scan_row {
 	enum scan_where where;
 	const char *reason;	/* "" when it runs on the NPU */
 	const char *suggestion;	/* "" when there is nothing to change */
+	const char *shape;	/* of the first output */
+	const struct scan_limit *limit;	/* the rule it breaks, or NULL */
+	int64_t value;		/* of the rule's field */
+	uint64_t cycles;	/* predicted by the back end; 0: not known, or fused into another */
 };
 
 struct scan_report {
