@@ -3,19 +3,19 @@
 """Whole networks on the device model against ONNX Runtime, in fp16.
 
 usage: networks.py detectors|speech|light|large   (by NPU_BIN, NPU_CORPUS, NPU_ORACLE, NPU_SCRATCH; prints TAP)
-       networks.py MODEL.onnx [--lively] [NAME=SHAPE]...
+       networks.py MODEL.onnx [--lively[=GAIN]] [NAME=SHAPE]...
 
 detectors: faces and text, on photographs. speech: the spectrogram of a voice-like signal, its embedding, and wake
 words (on random embeddings, of which they answer with more than zeros). light, large: the ONNX project's networks without weights
 (Debian 13's data has them), with seeded random weights. A model file by hand runs on random input;
---lively gives it other weights, for exported networks whose initial ones let signals vanish.
+--lively gives it other weights, for exported networks whose initial ones let signals vanish; with a GAIN where these
+vanish too, or overflow.
 
 Outputs are within 4e-3 of the largest expected magnitude plus 4e-3 of the expected value, but for those that
 BEYOND counts: edges of text, where a sigmoid is steep; the counts may only fall.
 """
 import json
 import os
-import re
 import subprocess
 import sys
 
@@ -168,10 +168,11 @@ def without_weights(names):
 
 def by_hand(words):
     model, name = words[0], os.path.basename(words[0])
-    if "--lively" in words:
-        model = scratch("lively.onnx")
-        onnx_edit.with_lively_weights(words[0], model, SEED)
-    run_network(name, model, random_inputs, [word for word in words[1:] if re.search("=", word)])
+    for word in words[1:]:
+        if word.startswith("--lively"):
+            model = scratch("lively.onnx")
+            onnx_edit.with_lively_weights(words[0], model, SEED, float(word.partition("=")[2] or 1))
+    run_network(name, model, random_inputs, [word for word in words[1:] if not word.startswith("--")])
 
 
 def main():

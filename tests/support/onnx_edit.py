@@ -9,6 +9,8 @@ GRAPH, NODE, INITIALIZER = 7, 1, 5
 # Of NodeProto, and of TensorProto.
 INPUT, OUTPUT, OP_TYPE = 1, 2, 4
 DIMS, DATA_TYPE, INT64_DATA, NAME, RAW_DATA = 1, 2, 7, 8, 9
+# A rectifier takes half of the signal's power, linear operators nothing.
+LINEAR = ("BatchNormalization", "Conv", "Reshape", "Transpose")
 WEIGHTED = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 
 
@@ -77,9 +79,8 @@ def lively(random, shape, user, index, before):
         return random.uniform(0.75, 1.25, shape)
     if len(shape) < 2:
         return 0.1 * random.standard_normal(shape)
-    # A rectifier has taken half of the signal, a linear operator nothing.
-    gain = 1.0 if before in ("BatchNormalization", "Conv", "Reshape", "Transpose") else 2.0
-    return random.standard_normal(shape) * np.sqrt(gain / fan_in(shape, user))
+    power = 1.0 if before in LINEAR else 2.0
+    return random.standard_normal(shape) * np.sqrt(power / fan_in(shape, user))
 
 
 def uses_of(nodes):
@@ -121,34 +122,37 @@ def without_last_softmax(nodes):
     return [renamed(node, names) for node in nodes[:-1]]
 
 
-def change_graph(graph, random):
+def change_graph(graph, random, gain):
     parts = list(fields(graph))
     nodes = without_last_softmax([c for n, _, c in parts if n == NODE])
     parts = [part for part in parts if part[0] != NODE] + [(NODE, 2, node) for node in nodes]
     tensors = {texts(c, NAME)[0]: c for n, _, c in parts if n == INITIALIZER}
-    uses, out = uses_of(nodes), b""
+    uses, out = uses_of(nodes), []
     for number, kind, contents in parts:
         if number == NODE and texts(contents, OP_TYPE) == ["ConstantOfShape"]:
             name, shape = texts(contents, OUTPUT)[0], texts(contents, INPUT)[0]
             if shape in tensors and name in uses:
                 array = lively(random, [int(d) for d in integers(tensors[shape])], *uses[name])
-                out += onnx_file.field(INITIALIZER, new_tensor(name, array))
+                out.append(onnx_file.field(INITIALIZER, new_tensor(name, array)))
                 continue
         if number == INITIALIZER and varints(contents, DATA_TYPE) == [FLOAT]:
             name, shape = texts(contents, NAME)[0], varints(contents, DIMS)
             if len(shape) > 1 and is_weight(uses, name):
-                contents = new_tensor(name, lively(random, shape, *uses[name]))
-        out += encode(number, kind, contents)
-    return out
+                contents = new_tensor(name, gain * lively(random, shape, *uses[name]))
+        out.append(encode(number, kind, contents))
+    return b"".join(out)
 
 
-def with_lively_weights(source, target, seed):
-    """Copies a model with seeded random weights in place of its own, and of ConstantOfShape nodes."""
+def with_lively_weights(source, target, seed, gain=1.0):
+    """
+    Copies a model with seeded random weights in place of its own, and of ConstantOfShape nodes. @gain: of its own
+    weights, for networks whose gates and sums let signals vanish or grow all the same.
+    """
     with open(source, "rb") as file:
         model = memoryview(file.read())
     random = np.random.RandomState(seed)
     with open(target, "wb") as file:
         for number, kind, contents in fields(model):
             if number == GRAPH:
-                contents = change_graph(contents, random)
+                contents = change_graph(contents, random, gain)
             file.write(encode(number, kind, contents))
