@@ -60,6 +60,7 @@ static void context_free(struct npurt_context *context)
 	npurt_queue_kill(&context->queue);
 	npurt_notifier_end(context);
 	npurt_queue_fini(&context->queue);
+	npurt_future_free_spares(context);
 	npurt_buffer_release_kept(context);
 	if (context->backend)
 		context->backend->backend->ops->context_destroy(context->backend);

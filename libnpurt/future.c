@@ -9,17 +9,69 @@
 #include "objects.h"
 #include "workers.h"
 
-struct npurt_future *npurt_future_new(struct npurt_context *context, size_t uses)
+/* Room for bindings in a future that is used again. */
+#define SPARE_USES 8
+#define SPARES_MAX 256
+
+/* One that was used before; NULL also when somebody else is at it. */
+static struct npurt_future *take_spare(struct npurt_spares *spares)
 {
 	struct npurt_future *future;
 
-	future = calloc(1, sizeof(*future) + uses * sizeof(future->uses[0]));
+	if (!__atomic_load_n(&spares->first, __ATOMIC_RELAXED) ||
+	    __atomic_exchange_n(&spares->locked, 1, __ATOMIC_ACQUIRE))
+		return NULL;
+	future = spares->first;
+	if (future) {
+		__atomic_store_n(&spares->first, future->next_called, __ATOMIC_RELAXED);
+		spares->count--;
+	}
+	__atomic_store_n(&spares->locked, 0, __ATOMIC_RELEASE);
+	return future;
+}
+
+static bool keep_spare(struct npurt_spares *spares, struct npurt_future *future)
+{
+	bool kept;
+
+	if (future->uses_room != SPARE_USES ||
+	    __atomic_exchange_n(&spares->locked, 1, __ATOMIC_ACQUIRE))
+		return false;
+	kept = NPURT_SPARES && spares->count < SPARES_MAX;
+	if (kept) {
+		future->next_called = spares->first;
+		__atomic_store_n(&spares->first, future, __ATOMIC_RELAXED);
+		spares->count++;
+	}
+	__atomic_store_n(&spares->locked, 0, __ATOMIC_RELEASE);
+	return kept;
+}
+
+void npurt_future_free_spares(struct npurt_context *context)
+{
+	struct npurt_future *future;
+
+	while ((future = take_spare(&context->spares)))
+		free(future);
+}
+
+struct npurt_future *npurt_future_new(struct npurt_context *context, size_t uses)
+{
+	size_t room = uses > SPARE_USES ? uses : SPARE_USES;
+	struct npurt_future *future = NULL;
+
+	if (room == SPARE_USES)
+		future = take_spare(&context->spares);
+	if (!future)
+		future = malloc(sizeof(*future) + room * sizeof(future->uses[0]));
 	if (!future) {
 		npurt_fail(-ENOMEM, "npurt: no memory for a task");
 		return NULL;
 	}
+	memset(future, 0, sizeof(*future));
 	future->references = 1;
 	future->context = context;
+	future->uses_room = (uint32_t)room;
 	future->run.uses = future->uses;
 	return future;
 }
@@ -32,7 +84,8 @@ void npurt_future_put(struct npurt_future *future)
 	free(future->error);
 	free(future->times);
 	free(future->node_results);
-	free(future);
+	if (!keep_spare(&future->context->spares, future))
+		free(future);
 }
 
 void npurt_future_complete(struct npurt_future *future)

@@ -84,6 +84,7 @@ int npurt_replay_init(struct npurt_replay *replay, struct npurt_graph *graph)
 		replay->unit[i].replay = replay;
 		replay->unit[i].unit = i;
 		replay->unit[i].task.ops = &npurt_segment_ops;
+		replay->unit[i].task.timed = true;
 		replay->unit[i].task.packets = npurt_graph_packets(&graph->unit[i]);
 		if (graph->context->queue.bytes_max)
 			replay->unit[i].task.bytes = segment_bytes(graph, &graph->unit[i]);

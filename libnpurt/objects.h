@@ -83,6 +83,7 @@ struct npurt_task {
 	uint64_t packets;
 	uint64_t bytes; /* of memory it works on, as far as the queue's bound counts them */
 	uint64_t index; /* of the first of them */
+	bool timed; /* somebody will ask when */
 	int64_t submit_ns;
 };
 
@@ -112,6 +113,25 @@ struct npurt_queue {
 	struct npurt_line line; /* submitters waiting for room */
 };
 
+/* The address sanitizer shall see the use of what has been let go of. */
+#if defined(__SANITIZE_ADDRESS__)
+#define NPURT_SPARES 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define NPURT_SPARES 0
+#endif
+#endif
+#ifndef NPURT_SPARES
+#define NPURT_SPARES 1
+#endif
+
+/* Futures to be used again, linked by `next_called`. */
+struct npurt_spares {
+	uint32_t locked; /* only ever tried */
+	uint32_t count;
+	struct npurt_future *first;
+};
+
 struct npurt_context {
 	uint32_t handles;
 	uint32_t flags;
@@ -126,6 +146,7 @@ struct npurt_context {
 	pthread_mutex_t start_lock; /* of `notifier` */
 	struct npurt_notifier *notifier; /* NULL until somebody needs it; then it stays */
 	uint32_t graph_tasks; /* ids given to nodes of graphs */
+	struct npurt_spares spares;
 };
 
 /* A model and the memory it works on. */
@@ -166,6 +187,7 @@ struct npurt_future {
 	/* Of a run */
 	struct npurt_task task;
 	uint64_t budget;
+	uint32_t uses_room; /* of uses[] */
 	struct npurt_run run; /* its model NULL once complete */
 	struct npurt_binding uses[];
 };
@@ -316,8 +338,7 @@ int npurt_run_check_one(const struct npurt_model *model, uint32_t index,
 			const struct npurt_binding *binding);
 
 /** npurt_run_options_read() - the caller's options, of any version, with the defaults filled in */
-int npurt_run_options_read(const struct npurt_run_options *from,
-			   struct npurt_run_options *options);
+int npurt_run_options_read(const struct npurt_run_options *from, struct npurt_run_options *options);
 
 /** npurt_run_hold() - take references on a run's model and buffers, which are copied to uses[] */
 void npurt_run_hold(struct npurt_run *run, struct npurt_model *model,
@@ -341,6 +362,9 @@ void npurt_record_read(struct npu_record *to, const struct npu_record *from);
 /** npurt_future_new() - one with a reference and room for bindings; NULL with a sentence */
 struct npurt_future *npurt_future_new(struct npurt_context *context, size_t uses);
 void npurt_future_put(struct npurt_future *future);
+
+/** npurt_future_free_spares() - none is in use any more */
+void npurt_future_free_spares(struct npurt_context *context);
 
 /** npurt_future_complete() - everything in it is final: tell those who wait */
 void npurt_future_complete(struct npurt_future *future);

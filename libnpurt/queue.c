@@ -199,7 +199,8 @@ static void publish(struct npurt_queue *queue, struct npurt_task *task, uint64_t
 		slot_of(queue, index + i)->task = NULL;
 	slot_of(queue, index)->task = task;
 	task->index = index;
-	task->submit_ns = npurt_now();
+	if (task->timed)
+		task->submit_ns = npurt_now();
 	task->ops->publish(queue, task, index);
 	/*
 	 * The task may be over by now, and gone, and the slot in use again: so this counts, where a

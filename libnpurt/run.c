@@ -273,7 +273,8 @@ static void finish(struct npurt_queue *queue, struct npurt_task *task, int lost,
 	struct npurt_future *future = future_of(task);
 
 	npurt_record_read(&future->record, npurt_queue_record(queue, task->index));
-	future->complete_ns = npurt_now();
+	if (task->timed)
+		future->complete_ns = npurt_now();
 	future->has_record = future->record.status != NPU_STATUS_NONE;
 	/* A task that has a record was not lost with its queue. */
 	if (future->has_record) {
@@ -290,11 +291,12 @@ static void finish(struct npurt_queue *queue, struct npurt_task *task, int lost,
 		describe(future, lost, reason);
 	if (future->times)
 		take_times(future);
-	npurt_log_line(&queue->context->device->log, NPURT_LOG_DEBUG,
-		       "context %p: task %u of model '%s': status %u, %" PRIu64 " cycles",
-		       (void *)future->context, (uint32_t)future->queue_end,
-		       future->run.model->image.name, future->record.status,
-		       (uint64_t)(future->record.end - future->record.start));
+	if (npurt_log_enabled(&queue->context->device->log, NPURT_LOG_DEBUG))
+		npurt_log_line(&queue->context->device->log, NPURT_LOG_DEBUG,
+			       "context %p: task %u of model '%s': status %u, %" PRIu64 " cycles",
+			       (void *)future->context, (uint32_t)future->queue_end,
+			       future->run.model->image.name, future->record.status,
+			       (uint64_t)(future->record.end - future->record.start));
 	npurt_run_let_go(&future->run);
 	npurt_future_complete(future);
 	npurt_future_put(future);
@@ -345,6 +347,7 @@ int npurt_run_submit(struct npurt_model *model, const struct npurt_binding *bind
 	if (ret)
 		return ret;
 	context = model->context;
+	future->task.timed = result != NULL;
 	npurt_count_up(&future->references);
 	ret = npurt_queue_submit(&context->queue, &future->task,
 				 npurt_policy_deadline(options.policy, options.timeout_ns));
