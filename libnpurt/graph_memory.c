@@ -103,6 +103,8 @@ void npurt_replay_fini(struct npurt_replay *replay)
 		return;
 	for (i = 0; replay->held && i < replay->graph->uses; i++)
 		npurt_buffer_put(replay->held[i]);
+	for (i = 0; replay->unit && i < replay->graph->units; i++)
+		free(replay->unit[i].reason);
 	npurt_buffer_put(replay->memory);
 	free(replay->held);
 	free(replay->unit);
