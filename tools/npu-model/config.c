@@ -368,6 +368,7 @@ uint32_t npu_config_mac_depth(const struct npu_config *config, unsigned int acti
 	case NPU_DTYPE_INT16:
 		return config->mac_depth / 2;
 	case NPU_DTYPE_FP16:
+	case NPU_DTYPE_FP32:
 		return config->mac_depth / 4;
 	default:
 		return config->mac_depth;

@@ -209,20 +209,39 @@ static float load_float(const uint8_t *from)
 	return float_from_bits(load_le32(from));
 }
 
-void execution_load_table(struct npu_function_table *table, const uint8_t *from)
+/* What tables and curves begin with. */
+static void load_ends(struct npu_function_table *table, const uint8_t *from)
 {
-	const uint8_t *segment = from + offsetof(struct npu_table, segment);
-	unsigned int i;
-
 	table->low = load_float(from + offsetof(struct npu_table, low));
 	table->inverse_step = load_float(from + offsetof(struct npu_table, inverse_step));
 	table->left_slope = load_float(from + offsetof(struct npu_table, left_slope));
 	table->left_offset = load_float(from + offsetof(struct npu_table, left_offset));
 	table->right_slope = load_float(from + offsetof(struct npu_table, right_slope));
 	table->right_offset = load_float(from + offsetof(struct npu_table, right_offset));
+}
+
+void execution_load_table(struct npu_function_table *table, const uint8_t *from)
+{
+	const uint8_t *segment = from + offsetof(struct npu_table, segment);
+	unsigned int i;
+
+	load_ends(table, from);
 	for (i = 0; i < 256; i++, segment += 8) {
 		table->base[i] = load_float(segment);
 		table->delta[i] = load_float(segment + 4);
+	}
+}
+
+void execution_load_curve(struct npu_function_table *table, const uint8_t *from)
+{
+	const uint8_t *segment = from + offsetof(struct npu_curve, segment);
+	unsigned int i;
+
+	load_ends(table, from);
+	for (i = 0; i < 256; i++, segment += 12) {
+		table->base[i] = load_float(segment);
+		table->delta[i] = load_float(segment + 4);
+		table->curve[i] = load_float(segment + 8);
 	}
 }
 

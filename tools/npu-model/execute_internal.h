@@ -32,7 +32,10 @@ struct tap_block {
 		float fp[TAPS_BLOCK][CHANNELS_MAX];
 		int16_t integer[TAPS_BLOCK][CHANNELS_MAX];
 	} weights;
-	uint8_t gathered[TAPS_BLOCK][CHANNELS_MAX * 2];	/* activations with a channel stride */
+	union {
+		uint8_t gathered[TAPS_BLOCK][CHANNELS_MAX * 2];	/* fp16 with a channel stride */
+		float rounded[TAPS_BLOCK][CHANNELS_MAX];	/* where products are rounded */
+	};
 	int16_t row[CHANNELS_MAX];
 	const uint8_t *activations[TAPS_BLOCK];
 	uint32_t weight_row[TAPS_BLOCK];
@@ -83,8 +86,9 @@ void execution_store(const struct execution *execution, uint8_t *at, int64_t str
 void execution_copy(uint8_t *to, int64_t to_stride, const uint8_t *from, int64_t from_stride,
 		    uint8_t element_bytes, uint32_t count);
 
-/* Reads a struct npu_table. */
+/* Read a struct npu_table, a struct npu_curve. */
 void execution_load_table(struct npu_function_table *table, const uint8_t *from);
+void execution_load_curve(struct npu_function_table *table, const uint8_t *from);
 
 static inline int64_t tensor_at(const struct npu_tensor *tensor, uint32_t i0, uint32_t i1,
 				uint32_t i2, uint32_t i3)

@@ -12,7 +12,7 @@
 
 #include "numbers.h"
 
-#define FP16_EXPONENT	0x7c00u
+#define FP32_EXPONENT	0x7f800000u
 
 /* The pass at hand. */
 struct pass {
@@ -24,6 +24,7 @@ struct pass {
 	uint32_t first_lane, lanes;	/* the block's */
 	uint32_t columns;		/* channels, rounded up to NPU_MAC_COLUMNS */
 	bool fp;
+	bool rounded;			/* fp32 operands: products are not exact */
 	bool merges;			/* neighbouring taps of a row are neighbours in memory */
 	bool not_finite;		/* a weight of the block is infinite or NaN */
 };
@@ -52,16 +53,18 @@ static void load_floats(const struct pass *pass, const struct npu_tensor *tensor
 {
 	execution_load(pass->execution, to, pass->local + at, tensor->stride[3], tensor->dtype, 0,
 		       count);
+	if (tensor->dtype == NPU_DTYPE_FP32)
+		pass->execution->kernels->convert->round_operands(to, count);
 }
 
 /* ------------------------------------------------------------------------ weights */
 
-static bool any_not_finite(const uint8_t *from, uint32_t count)
+static bool any_not_finite(const float *values, uint32_t count)
 {
 	uint32_t i;
 
 	for (i = 0; i < count; i++)
-		if ((load_le16(from + 2 * (size_t)i) & FP16_EXPONENT) == FP16_EXPONENT)
+		if ((float_bits(values[i]) & FP32_EXPONENT) == FP32_EXPONENT)
 			return true;
 	return false;
 }
@@ -81,7 +84,7 @@ static void pack_run(struct pass *pass, uint32_t channel, uint32_t lane, int64_t
 		load_floats(pass, pass->weights, floats, at, count);
 		for (i = 0; i < count; i++)
 			block->weights.fp[group][lane + i][column] = floats[i];
-		pass->not_finite |= any_not_finite(pass->local + at, count);
+		pass->not_finite |= any_not_finite(floats, count);
 		return;
 	}
 	load_integers(pass, pass->weights, integers, at, count);
@@ -237,6 +240,9 @@ static void masked_row(const struct pass *pass, float *sums, uint32_t row)
 static void multiply(const struct pass *pass, uint32_t position)
 {
 	const struct npu_mac_kernels *kernels = pass->execution->kernels->mac;
+	void (*fp)(float *sums, uint32_t stride, const float *activations, const float *weights,
+		   uint32_t lanes, uint32_t depth) =
+		pass->rounded ? kernels->fp_rounded : kernels->fp;
 	const struct mac_block *block = pass->block;
 	void *sums = pass->execution->scratch->sums;
 	uint32_t columns = pass->columns;
@@ -247,9 +253,8 @@ static void multiply(const struct pass *pass, uint32_t position)
 		const int16_t *integers = &block->weights.integer[group][0][0][0];
 
 		if (pass->fp)
-			kernels->fp((float *)sums + at, columns, block->activations.fp,
-				    &block->weights.fp[group][0][0], pass->lanes,
-				    pass->mac->depth);
+			fp((float *)sums + at, columns, block->activations.fp,
+			   &block->weights.fp[group][0][0], pass->lanes, pass->mac->depth);
 		else if (pass->mac->sum == NPU_OUT_SUM_INT64)
 			kernels->int64((uint64_t *)sums + at, columns,
 				       block->activations.integer, integers, pass->lanes);
@@ -354,6 +359,8 @@ static struct pass make_pass(const struct execution *execution)
 		.block = &execution->scratch->mac,
 		.columns = round_up(mac->channels, NPU_MAC_COLUMNS),
 		.fp = mac->sum == NPU_OUT_SUM_FP,
+		.rounded = activations->dtype == NPU_DTYPE_FP32 ||
+			   operation->src[1].dtype == NPU_DTYPE_FP32,
 		.merges = activations->stride[3] == activations->element_bytes &&
 			  activations->stride[2] * mac->dilation_x ==
 				  (int64_t)activations->dim[3] * activations->element_bytes,
@@ -443,6 +450,19 @@ static void run_taps_fp(struct pass *pass, float *sums, uint32_t found)
 					    pass->mac->channels);
 }
 
+static void run_taps_rounded(struct pass *pass, float *sums, uint32_t found)
+{
+	struct tap_block *block = &pass->execution->scratch->taps;
+	uint32_t tap;
+
+	for (tap = 0; tap < found; tap++)
+		load_floats(pass, pass->activations, block->rounded[tap],
+			    block->activations[tap] - pass->local, pass->mac->channels);
+	pass->execution->kernels->mac->taps_rounded(sums, block->rounded[0], block->weight_row,
+						    found, &block->weights.fp[0][0], CHANNELS_MAX,
+						    pass->mac->channels);
+}
+
 static void run_taps_integer(struct pass *pass, size_t at, uint32_t found)
 {
 	struct tap_block *block = &pass->execution->scratch->taps;
@@ -479,7 +499,10 @@ void execute_mac_taps(const struct execution *execution)
 			uint32_t found = find_taps(&pass, position, first, taps);
 			size_t at = (size_t)position * pass.columns;
 
-			if (pass.fp)
+			if (pass.rounded)
+				run_taps_rounded(&pass, (float *)execution->scratch->sums + at,
+						 found);
+			else if (pass.fp)
 				run_taps_fp(&pass, (float *)execution->scratch->sums + at, found);
 			else
 				run_taps_integer(&pass, at, found);

@@ -98,6 +98,11 @@ static void load_stage(struct stage *stage)
 				     execution_source(execution, table,
 						      table + (int64_t)sizeof(struct npu_table)) +
 					     table);
+	else if (out->activation == NPU_ACTIVATION_CURVE)
+		execution_load_curve(&execution->scratch->table,
+				     execution_source(execution, table,
+						      table + (int64_t)sizeof(struct npu_curve)) +
+					     table);
 	if (out->flags & NPU_STAGE_POSITION_SCALE)
 		stage->position_scale = execution_source(execution, scale,
 							 scale + 4 * (int64_t)out->positions) +
@@ -158,6 +163,7 @@ static void add_residual(const struct stage *stage, struct row *row, uint32_t y,
 static void activate(const struct stage *stage, struct row *row)
 {
 	const struct execution *execution = stage->execution;
+	const struct npu_element_kernels *element = execution->kernels->element;
 	float *swap = row->spare;
 
 	switch (stage->out->activation) {
@@ -165,8 +171,12 @@ static void activate(const struct stage *stage, struct row *row)
 		apply(stage, row, NPU_VEC_CLAMP, stage->low, stage->high);
 		break;
 	case NPU_ACTIVATION_TABLE:
-		execution->kernels->element->table(swap, row->values, &execution->scratch->table,
-						   row->count);
+		element->table(swap, row->values, &execution->scratch->table, row->count);
+		row->spare = row->values;
+		row->values = swap;
+		break;
+	case NPU_ACTIVATION_CURVE:
+		element->curve(swap, row->values, &execution->scratch->table, row->count);
 		row->spare = row->values;
 		row->values = swap;
 		break;

@@ -165,8 +165,30 @@ static void load_integer_int16(int16_t *to, const uint8_t *from, int32_t zero, u
 		to[i] = (int16_t)load_le16(from + 2 * (size_t)i);
 }
 
+static void round_operands(float *values, uint32_t count)
+{
+	uint32_t i = 0;
+
+#ifdef NPU_KERNELS_AVX2
+	for (; i + 8 <= count; i += 8) {
+		__m256 value = _mm256_loadu_ps(values + i);
+		__m256 number = _mm256_cmp_ps(value, value, _CMP_ORD_Q);
+		__m256i bits = _mm256_castps_si256(value);
+		__m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 8), _mm256_set1_epi32(1));
+
+		bits = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7f)));
+		bits = _mm256_and_si256(bits, _mm256_set1_epi32(~0xff));
+		_mm256_storeu_ps(values + i,
+				 _mm256_blendv_ps(value, _mm256_castsi256_ps(bits), number));
+	}
+#endif
+	for (; i < count; i++)
+		values[i] = float_to_operand(values[i]);
+}
+
 const struct npu_convert_kernels NPU_KERNEL(npu_convert_kernels) = {
 	.load = { load_int8, load_uint8, load_int16, load_int32, load_fp16, load_fp32 },
 	.store = { store_int8, store_uint8, store_int16, store_int32, store_fp16, store_fp32 },
 	.load_integer = { load_integer_int8, load_integer_uint8, load_integer_int16 },
+	.round_operands = round_operands,
 };

@@ -257,8 +257,9 @@ static inline float line(float x, float slope, float offset)
 	return slope == 0.0f ? offset : x * slope + offset;
 }
 
-static void table_of(float *restrict to, const float *from,
-		     const struct npu_function_table *table, uint32_t count)
+/* In one piece for each, since @curve is a constant where it is called. */
+static inline void segments_of(float *restrict to, const float *from,
+			       const struct npu_function_table *table, uint32_t count, int curve)
 {
 	uint32_t i;
 
@@ -269,13 +270,28 @@ static void table_of(float *restrict to, const float *from,
 		/* Not a conversion to integer and back: gcc 12 makes that keep the sign of -0. */
 		float whole = floor_of(inside ? u : 0.0f) + 0.0f;
 		int32_t segment = (int32_t)whole;
-		float y = table->base[segment] + (u - whole) * table->delta[segment];
+		float rest = u - whole;
+		float slope = curve ? table->delta[segment] + rest * table->curve[segment] :
+				      table->delta[segment];
+		float y = table->base[segment] + rest * slope;
 		float left = line(x, table->left_slope, table->left_offset);
 		float right = line(x, table->right_slope, table->right_offset);
 
 		y = inside ? y : u >= 256.0f ? right : left;
 		to[i] = x == x ? y : x;
 	}
+}
+
+static void table_of(float *restrict to, const float *from,
+		     const struct npu_function_table *table, uint32_t count)
+{
+	segments_of(to, from, table, count, 0);
+}
+
+static void curve_of(float *restrict to, const float *from,
+		     const struct npu_function_table *table, uint32_t count)
+{
+	segments_of(to, from, table, count, 1);
 }
 
 static void partial_sums(float sums[NPU_PARTIAL_SUMS], const float *from, uint32_t count)
@@ -336,6 +352,7 @@ const struct npu_element_kernels NPU_KERNEL(npu_element_kernels) = {
 		[NPU_VEC_LOG] = element_log,
 	},
 	.table = table_of,
+	.curve = curve_of,
 	.partial_sums = partial_sums,
 	.partial_squares = partial_squares,
 	.partial_max = partial_max,

@@ -15,39 +15,36 @@
 
 #ifdef NPU_KERNELS_AVX2
 
-/*
- * Sum of a step's products for eight channels, as a tree of neighbours. Two products are one
- * product and one fused multiply-add: exact products make that the sum of two.
- */
-static inline __m256 tree1(const float *a, const float *w)
+static inline __m256 product(const float *a, const float *w)
 {
 	return _mm256_mul_ps(_mm256_broadcast_ss(a), _mm256_loadu_ps(w));
 }
 
-static inline __m256 tree2(const float *a, const float *w)
+/*
+ * Sum of a step's products for eight channels, as a tree of neighbours. Two exact products are one
+ * product and one fused multiply-add.
+ */
+static inline __m256 exact2(const float *a, const float *w)
 {
 	return _mm256_fmadd_ps(_mm256_broadcast_ss(a + 1), _mm256_loadu_ps(w + COLUMNS),
-			       tree1(a, w));
+			       product(a, w));
 }
 
-static inline __m256 tree4(const float *a, const float *w)
+static inline __m256 rounded2(const float *a, const float *w)
 {
-	return _mm256_add_ps(tree2(a, w), tree2(a + 2, w + 2 * COLUMNS));
+	return _mm256_add_ps(product(a, w), product(a + 1, w + COLUMNS));
 }
 
-static inline __m256 tree8(const float *a, const float *w)
-{
-	return _mm256_add_ps(tree4(a, w), tree4(a + 4, w + 4 * COLUMNS));
-}
+#define FP_TREE(kind, half, depth)							\
+	static inline __m256 kind##depth(const float *a, const float *w)		\
+	{										\
+		return _mm256_add_ps(kind##half(a, w),					\
+				     kind##half(a + (half), w + (half) * COLUMNS));	\
+	}
 
-static inline __m256 tree16(const float *a, const float *w)
-{
-	return _mm256_add_ps(tree8(a, w), tree8(a + 8, w + 8 * COLUMNS));
-}
-
-#define FP_STEPS(depth)									\
-	static void fp_steps##depth(float *sums, uint32_t stride, const float *a,	\
-				    const float *w, uint32_t lanes)			\
+#define FP_STEPS(tree)									\
+	static void steps_##tree(float *sums, uint32_t stride, const float *a,		\
+				 const float *w, uint32_t lanes, uint32_t depth)	\
 	{										\
 		__m256 s0 = _mm256_loadu_ps(sums);					\
 		__m256 s1 = _mm256_loadu_ps(sums + stride);				\
@@ -55,11 +52,11 @@ static inline __m256 tree16(const float *a, const float *w)
 		__m256 s3 = _mm256_loadu_ps(sums + 3 * (size_t)stride);			\
 		uint32_t i;								\
 											\
-		for (i = 0; i < lanes; i += depth, w += depth * COLUMNS) {		\
-			s0 = _mm256_add_ps(s0, tree##depth(a + i, w));			\
-			s1 = _mm256_add_ps(s1, tree##depth(a + lanes + i, w));		\
-			s2 = _mm256_add_ps(s2, tree##depth(a + 2 * lanes + i, w));	\
-			s3 = _mm256_add_ps(s3, tree##depth(a + 3 * lanes + i, w));	\
+		for (i = 0; i < lanes; i += depth, w += (size_t)depth * COLUMNS) {	\
+			s0 = _mm256_add_ps(s0, tree(a + i, w));				\
+			s1 = _mm256_add_ps(s1, tree(a + lanes + i, w));			\
+			s2 = _mm256_add_ps(s2, tree(a + 2 * lanes + i, w));		\
+			s3 = _mm256_add_ps(s3, tree(a + 3 * lanes + i, w));		\
 		}									\
 		_mm256_storeu_ps(sums, s0);						\
 		_mm256_storeu_ps(sums + stride, s1);					\
@@ -67,32 +64,39 @@ static inline __m256 tree16(const float *a, const float *w)
 		_mm256_storeu_ps(sums + 3 * (size_t)stride, s3);			\
 	}
 
-FP_STEPS(1)
-FP_STEPS(2)
-FP_STEPS(4)
-FP_STEPS(8)
-FP_STEPS(16)
+FP_STEPS(product)
 
-static void mac_fp(float *sums, uint32_t stride, const float *a, const float *w, uint32_t lanes,
-		   uint32_t depth)
-{
-	switch (depth) {
-	case 1:
-		fp_steps1(sums, stride, a, w, lanes);
-		break;
-	case 2:
-		fp_steps2(sums, stride, a, w, lanes);
-		break;
-	case 4:
-		fp_steps4(sums, stride, a, w, lanes);
-		break;
-	case 8:
-		fp_steps8(sums, stride, a, w, lanes);
-		break;
-	default:
-		fp_steps16(sums, stride, a, w, lanes);
+#define FP_KIND(kind)									\
+	FP_TREE(kind, 2, 4)								\
+	FP_TREE(kind, 4, 8)								\
+	FP_TREE(kind, 8, 16)								\
+	FP_STEPS(kind##2)								\
+	FP_STEPS(kind##4)								\
+	FP_STEPS(kind##8)								\
+	FP_STEPS(kind##16)								\
+	static void mac_##kind(float *sums, uint32_t stride, const float *a,		\
+			       const float *w, uint32_t lanes, uint32_t depth)		\
+	{										\
+		switch (depth) {							\
+		case 1:									\
+			steps_product(sums, stride, a, w, lanes, 1);			\
+			break;								\
+		case 2:									\
+			steps_##kind##2(sums, stride, a, w, lanes, 2);			\
+			break;								\
+		case 4:									\
+			steps_##kind##4(sums, stride, a, w, lanes, 4);			\
+			break;								\
+		case 8:									\
+			steps_##kind##8(sums, stride, a, w, lanes, 8);			\
+			break;								\
+		default:								\
+			steps_##kind##16(sums, stride, a, w, lanes, 16);		\
+		}									\
 	}
-}
+
+FP_KIND(exact)
+FP_KIND(rounded)
 
 /* Sums of ROWS x COLUMNS over all lanes; what the caller promises keeps them in 32 bits. */
 static inline void integer_block(__m256i block[ROWS], const int16_t *a, const int16_t *w,
@@ -165,8 +169,8 @@ static float tree(const float *a, const float *w, uint32_t depth)
 	return level[0];
 }
 
-static void mac_fp(float *sums, uint32_t stride, const float *a, const float *w, uint32_t lanes,
-		   uint32_t depth)
+static void mac_rounded(float *sums, uint32_t stride, const float *a, const float *w,
+			uint32_t lanes, uint32_t depth)
 {
 	uint32_t row, column, i;
 
@@ -176,6 +180,8 @@ static void mac_fp(float *sums, uint32_t stride, const float *a, const float *w,
 				sums[column] += tree(a + i, w + (size_t)i * COLUMNS + column,
 						     depth);
 }
+
+#define mac_exact	mac_rounded	/* rounding leaves exact products alone */
 
 /* One sum over all lanes; what the caller promises keeps it in 32 bits. */
 static int32_t integer_sum(const int16_t *a, const int16_t *w, uint32_t lanes)
@@ -240,6 +246,19 @@ static void mac_taps(float *sums, const uint8_t *const *a, const uint32_t *w, ui
 	}
 }
 
+static void mac_taps_rounded(float *sums, const float *a, const uint32_t *w, uint32_t taps,
+			     const float *weights, uint32_t stride, uint32_t channels)
+{
+	uint32_t channel, tap;
+
+	for (tap = 0; tap < taps; tap++, a += stride) {
+		const float *row = weights + (size_t)w[tap] * stride;
+
+		for (channel = 0; channel < channels; channel++)
+			sums[channel] += a[channel] * row[channel];
+	}
+}
+
 static void mac_tap_int32(uint32_t *sums, const int16_t *a, const int16_t *w, uint32_t channels)
 {
 	uint32_t channel;
@@ -257,10 +276,12 @@ static void mac_tap_int64(uint64_t *sums, const int16_t *a, const int16_t *w, ui
 }
 
 const struct npu_mac_kernels NPU_KERNEL(npu_mac_kernels) = {
-	.fp = mac_fp,
+	.fp = mac_exact,
+	.fp_rounded = mac_rounded,
 	.int32 = mac_int32,
 	.int64 = mac_int64,
 	.taps = mac_taps,
+	.taps_rounded = mac_taps_rounded,
 	.tap_int32 = mac_tap_int32,
 	.tap_int64 = mac_tap_int64,
 };

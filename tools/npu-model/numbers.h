@@ -121,6 +121,14 @@ static inline uint16_t float_to_half(float value)
 	return (uint16_t)(sign | rounded >> 13);
 }
 
+/* Rounded to 16 significant bits (below 2^-126 to 2^-141), ties to even. NaN stays NaN. */
+static inline float float_to_operand(float value)
+{
+	uint32_t bits = float_bits(value);
+
+	return value == value ? float_from_bits((bits + 0x7f + (bits >> 8 & 1)) & ~0xffu) : value;
+}
+
 /* To an integer in fp32, ties to even, the sign of zero kept. NaN stays NaN. */
 static inline float round_to_even(float value)
 {

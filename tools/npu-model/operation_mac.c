@@ -13,7 +13,8 @@ static bool types_allowed(const struct npu_tensor *activations, const struct npu
 	case NPU_DTYPE_INT16:
 		return weights->dtype == NPU_DTYPE_INT8;
 	case NPU_DTYPE_FP16:
-		return weights->dtype == NPU_DTYPE_FP16;
+	case NPU_DTYPE_FP32:
+		return weights->dtype == NPU_DTYPE_FP16 || weights->dtype == NPU_DTYPE_FP32;
 	default:
 		return false;
 	}
@@ -25,6 +26,7 @@ static uint8_t sum_of(uint8_t activation_dtype)
 	case NPU_DTYPE_INT16:
 		return NPU_OUT_SUM_INT64;
 	case NPU_DTYPE_FP16:
+	case NPU_DTYPE_FP32:
 		return NPU_OUT_SUM_FP;
 	default:
 		return NPU_OUT_SUM_INT32;

@@ -20,7 +20,7 @@ static int decode_stage(struct decoder *decoder, uint8_t operand, struct npu_out
 		return -1;
 	memcpy(&raw, td, sizeof(raw));
 	if (raw.reserved0 || raw.reserved1 || raw.reserved2[0] || raw.reserved2[1] ||
-	    raw.activation > NPU_ACTIVATION_TABLE || (raw.flags & ~NPU_STAGE_FLAGS_ALL) ||
+	    raw.activation > NPU_ACTIVATION_CURVE || (raw.flags & ~NPU_STAGE_FLAGS_ALL) ||
 	    (raw.flags & RESIDUAL_FLAGS) == RESIDUAL_FLAGS || raw.residual_shift > SHIFT_MAX)
 		return decoder_fail(decoder, NPU_ERROR_BAD_DESCRIPTOR);
 	stage->activation = raw.activation;
@@ -38,7 +38,8 @@ static int decode_stage(struct decoder *decoder, uint8_t operand, struct npu_out
 static int check_stage(struct decoder *decoder, const struct npu_out_operands *stage,
 		       const struct npu_tensor *dst)
 {
-	int64_t table = sizeof(struct npu_table);
+	bool curve = stage->activation == NPU_ACTIVATION_CURVE;
+	int64_t table = curve ? sizeof(struct npu_curve) : sizeof(struct npu_table);
 
 	if (stage->flags & NPU_STAGE_POSITION_SCALE) {
 		if (stage->integer_path)
@@ -46,9 +47,10 @@ static int check_stage(struct decoder *decoder, const struct npu_out_operands *s
 		if (decoder_local_range(decoder, stage->scale_address, 4 * (int64_t)stage->positions))
 			return -1;
 	}
-	if (stage->activation != NPU_ACTIVATION_TABLE)
+	if (stage->activation != NPU_ACTIVATION_TABLE && !curve)
 		return 0;
-	if (stage->table_address % 16 || (stage->integer_path && dst->dtype > NPU_DTYPE_UINT8))
+	if (stage->table_address % 16 ||
+	    (stage->integer_path && (curve || dst->dtype > NPU_DTYPE_UINT8)))
 		return decoder_fail(decoder, NPU_ERROR_BAD_DESCRIPTOR);
 	if (stage->integer_path)
 		table = BYTE_TABLE_BYTES;

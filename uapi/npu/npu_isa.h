@@ -103,6 +103,7 @@ enum npu_activation {
 	NPU_ACTIVATION_NONE = 0,
 	NPU_ACTIVATION_CLAMP = 1,	/* to [clamp_low, clamp_high] */
 	NPU_ACTIVATION_TABLE = 2,	/* struct npu_table at table_address */
+	NPU_ACTIVATION_CURVE = 3,	/* struct npu_curve there; not on the integer path */
 };
 
 #define NPU_STAGE_RESIDUAL_BEFORE	(1u << 0)	/* add source 2 before the activation */
@@ -152,6 +153,20 @@ struct npu_table {
 	__le32 reserved[2];
 	struct {
 		__le32 base, delta;
+	} segment[256];
+};
+
+/*
+ * The same with parabolas for the output stage's fp path: f = u - i,
+ * y = base[i] + f * (delta[i] + f * curve[i]).
+ */
+struct npu_curve {
+	__le32 low, inverse_step;
+	__le32 left_slope, left_offset;
+	__le32 right_slope, right_offset;
+	__le32 reserved[2];
+	struct {
+		__le32 base, delta, curve;
 	} segment[256];
 };
 

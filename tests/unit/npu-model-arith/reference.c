@@ -174,6 +174,18 @@ static float tree(const float *products, unsigned int count)
 	return tree(products, count / 2) + tree(products + count / 2, count / 2);
 }
 
+/* An operand as the array takes it: fp32 with 16 significant bits. */
+static float operand(const uint8_t *at, unsigned int dtype)
+{
+	float value = reference_load(at, dtype, 0);
+	double quantum;
+
+	if (dtype != NPU_DTYPE_FP32 || value == 0 || !isfinite(value))
+		return value;
+	quantum = ldexp(1, (fabsf(value) < 0x1p-126f ? -126 : ilogbf(value)) - 15);
+	return (float)(nearbyint(value / quantum) * quantum);
+}
+
 /* One operand pair of a pass; false: the lane adds nothing. */
 static bool lane_operands(const struct cluster *cluster, const struct npu_insn *insn,
 			  uint32_t position, uint32_t channel, uint32_t lane, uint32_t depth,
@@ -210,7 +222,7 @@ void reference_mac(struct cluster *cluster, const struct npu_insn *insn)
 	const struct npu_td *activations = &cluster->tds[insn->src[0]];
 	const struct npu_td *weights = &cluster->tds[insn->src[1]];
 	unsigned int dtype = reference_dtype(activations);
-	bool fp = dtype == NPU_DTYPE_FP16;
+	bool fp = dtype == NPU_DTYPE_FP16 || dtype == NPU_DTYPE_FP32;
 	unsigned int sum_bytes = dtype == NPU_DTYPE_INT16 ? 8 : 4;
 	unsigned int shape = insn->subop & 3;
 	uint32_t depth = cluster->config.mac_depth / (fp ? 4 : dtype == NPU_DTYPE_INT16 ? 2 : 1);
@@ -252,8 +264,8 @@ void reference_mac(struct cluster *cluster, const struct npu_insn *insn)
 						continue;
 					if (fp)
 						products[lane] =
-							reference_load(a, dtype, 0) *
-							reference_load(w, dtype, 0);
+							operand(a, dtype) *
+							operand(w, reference_dtype(weights));
 					else
 						integer += (uint64_t)((integer_at(a, dtype) -
 								       reference_zero(activations)) *
@@ -289,7 +301,20 @@ float reference_min(float a, float b)
 	return -reference_max(-a, -b);
 }
 
-float reference_table(const uint8_t *table, float x)
+/* base + fraction * delta, or, of a curve, base + fraction * (delta + fraction * curve). */
+static float segment_of(const uint8_t *segment, float fraction, bool curve)
+{
+	float delta = float_of(u32_at(segment + 4)), product;
+
+	if (curve) {
+		product = fraction * float_of(u32_at(segment + 8));
+		delta = delta + product;
+	}
+	product = fraction * delta;
+	return float_of(u32_at(segment)) + product;
+}
+
+static float table_or_curve(const uint8_t *table, float x, bool curve)
 {
 	float low = float_of(u32_at(table)), inverse_step = float_of(u32_at(table + 4));
 	float u = x - low;
@@ -301,8 +326,7 @@ float reference_table(const uint8_t *table, float x)
 		return x;
 	if (u >= 0 && u < 256) {
 		segment = (uint32_t)floorf(u);
-		product = (u - (float)segment) * float_of(u32_at(table + 36 + 8 * segment));
-		return float_of(u32_at(table + 32 + 8 * segment)) + product;
+		return segment_of(table + 32 + (curve ? 12 : 8) * segment, u - (float)segment, curve);
 	}
 	slope = float_of(u32_at(table + (u >= 256 ? 16 : 8)));
 	offset = float_of(u32_at(table + (u >= 256 ? 20 : 12)));
@@ -310,6 +334,16 @@ float reference_table(const uint8_t *table, float x)
 		return offset;
 	product = x * slope;
 	return product + offset;
+}
+
+float reference_table(const uint8_t *table, float x)
+{
+	return table_or_curve(table, x, false);
+}
+
+static float reference_curve(const uint8_t *curve, float x)
+{
+	return table_or_curve(curve, x, true);
 }
 
 /* value * multiplier / 2^shift, exactly, to the nearest, ties to even. */
@@ -375,6 +409,8 @@ static float stage_fp(const struct cluster *cluster, const struct stage_input *i
 				      float_of(in->stage.clamp_high));
 	if (in->stage.activation == NPU_ACTIVATION_TABLE)
 		value = reference_table(in->local + in->stage.table_address, value);
+	if (in->stage.activation == NPU_ACTIVATION_CURVE)
+		value = reference_curve(in->local + in->stage.table_address, value);
 	if (in->stage.flags & NPU_STAGE_RESIDUAL_AFTER)
 		value += residual;
 	return value;

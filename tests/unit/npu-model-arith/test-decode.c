@@ -262,7 +262,8 @@ static void refused_descriptors(void **state)
 		{ OUT, DST, 14, 33, NPU_ERROR_BAD_DESCRIPTOR },
 		{ OUT, PARAMETERS, 2, 8, NPU_ERROR_LOCAL_RANGE },
 		{ OUT, PARAMETERS, 5, 0, NPU_ERROR_BAD_DESCRIPTOR },
-		{ OUT, STAGE, 0, 3, NPU_ERROR_BAD_DESCRIPTOR },
+		{ OUT, STAGE, 0, 4, NPU_ERROR_BAD_DESCRIPTOR },
+		{ OUT, STAGE, 0, NPU_ACTIVATION_CURVE, NPU_ERROR_BAD_DESCRIPTOR },	/* on integers */
 		{ OUT, STAGE, 1, 8, NPU_ERROR_BAD_DESCRIPTOR },
 		{ OUT, STAGE, 1, NPU_STAGE_RESIDUAL_BEFORE, NPU_ERROR_ILLEGAL_INSTRUCTION },
 		{ OUT, STAGE, 1, 3, NPU_ERROR_BAD_DESCRIPTOR },	/* before and after */
@@ -425,6 +426,11 @@ static void mac_figures(void **state)
 	insn.subop = NPU_MAC_SHAPE_M;
 	insn.imm32 = 32;
 	check(&bench, &insn, &(struct figures){ .work = 40, .load = 32, .read = 5 * 8 * 8 * 2,
+						.macs = 5 * 64 * 32, .tail = 32 });
+	/* the same in fp32: twice the bytes, no more cycles */
+	set(&bench, X, NPU_DTYPE_FP32, 0, 1, 1, 5, 64);
+	set(&bench, W, NPU_DTYPE_FP32, 0x8000, 1, 8, 32, 8);
+	check(&bench, &insn, &(struct figures){ .work = 40, .load = 64, .read = 5 * 8 * 8 * 4,
 						.macs = 5 * 64 * 32, .tail = 32 });
 	/* int16 x int8 M: depth 16, K = 20: 2 steps; weights 2 * 32 * 16 bytes */
 	set(&bench, X, NPU_DTYPE_INT16, 0, 1, 1, 5, 20);

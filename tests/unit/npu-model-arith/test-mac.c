@@ -2,6 +2,7 @@
 /* MAC array: every shape, type, stride, padding and dilation against the reference. */
 #include "fixture.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +17,8 @@ static const struct {
 	{ NPU_DTYPE_INT8, NPU_DTYPE_INT8 },   { NPU_DTYPE_INT8, NPU_DTYPE_UINT8 },
 	{ NPU_DTYPE_UINT8, NPU_DTYPE_INT8 },  { NPU_DTYPE_UINT8, NPU_DTYPE_UINT8 },
 	{ NPU_DTYPE_INT16, NPU_DTYPE_INT8 },  { NPU_DTYPE_FP16, NPU_DTYPE_FP16 },
+	{ NPU_DTYPE_FP32, NPU_DTYPE_FP16 },   { NPU_DTYPE_FP32, NPU_DTYPE_FP32 },
+	{ NPU_DTYPE_FP16, NPU_DTYPE_FP32 },
 };
 
 #define TYPE_COUNT	(sizeof(types) / sizeof(types[0]))
@@ -75,7 +78,7 @@ static uint32_t depth_of(const struct npu_config *config, const struct pass *pas
 
 	if (types[pass->type].activations == NPU_DTYPE_INT16)
 		depth /= 2;
-	if (types[pass->type].activations == NPU_DTYPE_FP16)
+	if (types[pass->type].activations >= NPU_DTYPE_FP16)
 		depth /= 4;
 	return pass->shape == NPU_MAC_SHAPE_S ? depth / 2 : depth;
 }
@@ -232,6 +235,50 @@ static void fp16_order_by_hand(void **state)
 	cluster_close(&cluster);
 }
 
+/* By hand: operands keep 16 significant bits, ties to even, and their products are rounded. */
+static void fp32_operands_by_hand(void **state)
+{
+	static const float operands[8] = {
+		1 + 0x1p-16f, 1 + 0x3p-16f, 1 + 0x1p-23f, -1 - 0x1.8p-16f,
+		0x1p-127f, 0x1.fffffep127f, 0x1p-149f, 1 + 0x1p-15f,
+	};
+	/* the last: (1 + 2^-15) * (1 + 2^-10) has a bit of 2^-25, which goes */
+	static const float expected[8] = {
+		1, 1 + 0x1p-14f, 1, -1 - 0x1p-15f,
+		0x1p-127f, INFINITY, 0, 1 + 0x1p-10f + 0x1p-15f,
+	};
+	static const uint16_t one = 0x3c00, more = 0x3c01;
+	struct random random = { 8 };
+	struct cluster cluster;
+	struct npu_window window = { 1, 8, 1, 1, 1, 1, 1, 1, 0, 0, {0} };
+	struct npu_insn insn = { .opcode = NPU_OP_MAC, .subop = NPU_MAC_SHAPE_M, .dst = NPU_TD_NONE,
+				 .src = { ACTIVATIONS, WEIGHTS, WINDOW }, .imm32 = 1 };
+	unsigned int i;
+
+	(void)state;
+	cluster_open(&cluster, "npu-v3", &random);
+	cluster_poke(&cluster, 0, operands, sizeof(operands));
+	cluster_poke(&cluster, 64, &one, 2);
+	cluster_poke(&cluster, 96, &more, 2);
+	cluster.tds[ACTIVATIONS] = make_tensor(NPU_DTYPE_FP32, 0, (uint32_t[4]){ 1, 1, 8, 1 },
+					       (int64_t[4]){ 0, 0, 4, 4 }, 0);
+	cluster.tds[WEIGHTS] = make_tensor(NPU_DTYPE_FP16, 64, (uint32_t[4]){ 1, 1, 1, 8 },
+					   (int64_t[4]){ 0, 0, 0, 2 }, 0);
+	memcpy(&cluster.tds[WINDOW], &window, sizeof(window));
+	cluster_execute(&cluster, &insn);
+	window = (struct npu_window){ 1, 1, 1, 1, 1, 1, 1, 1, 0, 7, {0} };
+	memcpy(&cluster.tds[WINDOW], &window, sizeof(window));
+	cluster.tds[WEIGHTS] = make_tensor(NPU_DTYPE_FP16, 96, (uint32_t[4]){ 1, 1, 1, 8 },
+					   (int64_t[4]){ 0, 0, 0, 2 }, 0);
+	insn.imm16 = 7;
+	cluster_execute(&cluster, &insn);
+	for (i = 0; i < 8; i++) {
+		assert_memory_equal(cluster.memory.acc[0] + 128 * i, &expected[i], 4);
+		assert_memory_equal(cluster.plain.acc[0] + 128 * i, &expected[i], 4);
+	}
+	cluster_close(&cluster);
+}
+
 /* A resumed -0 counts as +0: products of -0, as padding gives them, must not show. */
 static void resumed_zero_by_hand(void **state)
 {
@@ -276,6 +323,7 @@ int main(void)
 		cmocka_unit_test(other_arrays),
 		cmocka_unit_test(deep_passes),
 		cmocka_unit_test(fp16_order_by_hand),
+		cmocka_unit_test(fp32_operands_by_hand),
 		cmocka_unit_test(resumed_zero_by_hand),
 	};
 

@@ -55,7 +55,7 @@ static void fill_table(struct cluster *cluster, struct random *random, bool spec
 	for (i = 2; i < 6; i++)
 		put_float(cluster, TABLE_AT + 4 * i,
 			  random_chance(random, 3) ? 0 : random_float(random, special));
-	for (i = 0; i < 512; i++)
+	for (i = 0; i < 768; i++)
 		put_float(cluster, TABLE_AT + 32 + 4 * i, random_float(random, special));
 }
 
@@ -122,7 +122,7 @@ static struct npu_stage random_stage(struct random *random, bool integer, unsign
 				     bool special)
 {
 	struct npu_stage stage = {
-		.activation = (uint8_t)random_range(random, 0, 2),
+		.activation = (uint8_t)random_range(random, 0, integer ? 2 : 3),
 		.table_address = TABLE_AT,
 		.scale_address = SCALE_AT,
 		.residual_multiplier = (uint16_t)random_u32(random),
@@ -245,12 +245,43 @@ static void integer_rounding_by_hand(void **state)
 	cluster_close(&cluster);
 }
 
+/* By hand: x * x over two segments of 1, as (i + f)^2 = i^2 + f * (2 i + f). */
+static void curve_by_hand(void **state)
+{
+	static const float sums[4] = { 0.5f, 1.25f, -1, 300 };
+	static const float expected[4] = { 0.25f, 1.5625f, 2, 305 };
+	static const float head[6] = { 0, 1, -2, 0, 1, 5 };
+	static const float segments[6] = { 0, 0, 1, 1, 2, 1 };
+	struct random random = { 4 };
+	struct cluster cluster;
+	struct npu_stage stage = { .activation = NPU_ACTIVATION_CURVE, .table_address = TABLE_AT };
+	struct npu_insn insn = {
+		.opcode = NPU_OP_OUT, .subop = NPU_OUT_SUM_FP, .dst = DST,
+		.src = { NPU_TD_NONE, STAGE, NPU_TD_NONE },
+	};
+
+	(void)state;
+	cluster_open(&cluster, "npu-v3", &random);
+	memcpy(cluster.memory.acc[0], sums, sizeof(sums));
+	memcpy(cluster.plain.acc[0], sums, sizeof(sums));
+	cluster_poke(&cluster, TABLE_AT, head, sizeof(head));
+	cluster_poke(&cluster, TABLE_AT + 32, segments, sizeof(segments));
+	memcpy(&cluster.tds[STAGE], &stage, sizeof(stage));
+	cluster.tds[DST] = make_tensor(NPU_DTYPE_FP32, DST_AT, (uint32_t[4]){ 1, 1, 1, 4 },
+				       (int64_t[4]){ 0, 0, 0, 4 }, 0);
+	cluster_execute(&cluster, &insn);
+	assert_memory_equal(cluster.memory.local + DST_AT, expected, sizeof(expected));
+	assert_memory_equal(cluster.plain.local + DST_AT, expected, sizeof(expected));
+	cluster_close(&cluster);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(npu_v3_stages),
 		cmocka_unit_test(lowpower_v3_stages),
 		cmocka_unit_test(integer_rounding_by_hand),
+		cmocka_unit_test(curve_by_hand),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
