@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../emit/stream.h"
+#include "early.h"
 #include "precision.h"
 #include "placement.h"
 #include "view.h"
@@ -41,6 +42,7 @@ struct plan {
 	uint32_t *position;		/* of nodes, by id */
 	uint32_t *class;		/* union-find over values, by id */
 	bool *channels_last;		/* by class */
+	bool *early;			/* by id of value: see early.h */
 	struct storage **storages;	/* those of values between nodes */
 	uint32_t storage_count;
 	struct storage **neighbours;	/* scratch of the packing */
@@ -151,7 +153,7 @@ static struct value_layout *layout_new(struct plan *plan, struct graph_value *va
 	if (!layout)
 		return NULL;
 	layout->placement.dtype = layout_dtype(value->dtype, plan->float_type);
-	if (precision_wide(value) || precision_boundary(value))
+	if (precision_wide(value) || precision_boundary(value) || plan->early[value->id])
 		layout->placement.dtype = NPU_DTYPE_FP32;
 	layout->placement.rank = value->rank;
 	memcpy(layout->placement.dims, value->dims, sizeof(layout->placement.dims));
@@ -445,11 +447,13 @@ static int plan_init(struct plan *plan)
 	plan->position = arena_alloc_array(graph->arena, graph->next_node_id + 1ull, sizeof(uint32_t));
 	plan->class = arena_alloc_array(graph->arena, graph->value_count + 1ull, sizeof(uint32_t));
 	plan->channels_last = arena_alloc_array(graph->arena, graph->value_count + 1ull, sizeof(bool));
+	plan->early = precision_early(graph);
 	plan->storages = arena_alloc_array(graph->arena, graph->value_count + 1ull,
 					   sizeof(*plan->storages));
 	plan->neighbours = arena_alloc_array(graph->arena, graph->value_count + 1ull,
 					     sizeof(*plan->neighbours));
-	if (!plan->neighbours || !plan->position || !plan->class || !plan->channels_last || !plan->storages)
+	if (!plan->neighbours || !plan->position || !plan->class || !plan->channels_last ||
+	    !plan->early || !plan->storages)
 		return out_of_memory(plan);
 	for (i = 0; i < graph->value_count; i++) {
 		graph->values[i]->user = NULL;

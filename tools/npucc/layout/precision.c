@@ -68,7 +68,7 @@ bool precision_vector_matmul(const struct graph_node *node)
 	return products <= PRODUCTS_MAX;
 }
 
-static bool on_vector_unit(const struct graph_node *node)
+bool precision_on_vector_unit(const struct graph_node *node)
 {
 	switch (node->op) {
 	case GRAPH_OP_ELTWISE:
@@ -108,7 +108,7 @@ static bool read_by_vector_unit(const struct graph_value *value, bool *squared)
 		const struct graph_node *node = value->uses[i].node;
 
 		if (moves_only(node) ? !read_by_vector_unit(node->outputs[0], squared) :
-				       !on_vector_unit(node))
+				       !precision_on_vector_unit(node))
 			return false;
 		*squared |= is_square(node);
 	}
@@ -129,7 +129,7 @@ static bool needs_range(const struct graph_value *value)
 		return false;
 	if (source->producer->op == GRAPH_OP_CONV || source->producer->op == GRAPH_OP_MATMUL)
 		return squared && !source->producer->quant;
-	return is_power(source) && on_vector_unit(source->producer);
+	return is_power(source) && precision_on_vector_unit(source->producer);
 }
 
 bool precision_wide(const struct graph_value *value)
@@ -140,10 +140,10 @@ bool precision_wide(const struct graph_value *value)
 		return true;
 	if (graph_element_count(value) > VALUE_ELEMENTS_MAX)
 		return false;
-	if (value->producer ? !on_vector_unit(value->producer) : !value->is_input)
+	if (value->producer ? !precision_on_vector_unit(value->producer) : !value->is_input)
 		return false;
 	for (uint32_t i = 0; i < value->use_count; i++)
-		if (!on_vector_unit(value->uses[i].node))
+		if (!precision_on_vector_unit(value->uses[i].node))
 			return false;
 	return true;
 }

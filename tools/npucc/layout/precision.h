@@ -23,6 +23,9 @@ bool precision_vector_conv(const struct graph_node *node);
  */
 bool precision_vector_matmul(const struct graph_node *node);
 
+/* precision_on_vector_unit - @node is computed in fp32, each operand in its own type. */
+bool precision_on_vector_unit(const struct graph_node *node);
+
 /* precision_wide - @value is held in fp32, not in the graph's float type; inputs and outputs may be, too. */
 bool precision_wide(const struct graph_value *value);
 

@@ -164,8 +164,8 @@ static void *convert_constant(struct lower *lower, const struct graph_value *val
 	return bytes;
 }
 
-int lower_read_placement(struct lower *lower, const struct graph_value *value,
-			 struct placement *placement)
+static int read_as(struct lower *lower, const struct graph_value *value, enum npu_dtype dtype,
+		   struct placement *placement)
 {
 	int64_t stride;
 	size_t size = 0;
@@ -178,7 +178,7 @@ int lower_read_placement(struct lower *lower, const struct graph_value *value,
 	}
 	memset(placement, 0, sizeof(*placement));
 	placement->argument = NPU_ARG_WEIGHTS;
-	placement->dtype = layout_dtype(value->dtype, lower->float_type);
+	placement->dtype = dtype;
 	placement->rank = value->rank;
 	stride = NPU_DTYPE_BYTES(placement->dtype);
 	for (i = value->rank; i-- > 0;) {
@@ -192,6 +192,18 @@ int lower_read_placement(struct lower *lower, const struct graph_value *value,
 				  value->name);
 	placement->offset = lower_constant(lower, bytes, size, LOCAL_ALIGN);
 	return placement->offset < 0 ? -1 : 0;
+}
+
+int lower_read_placement(struct lower *lower, const struct graph_value *value,
+			 struct placement *placement)
+{
+	return read_as(lower, value, layout_dtype(value->dtype, lower->float_type), placement);
+}
+
+int lower_read_wide(struct lower *lower, const struct graph_value *value,
+		    struct placement *placement)
+{
+	return read_as(lower, value, layout_dtype(value->dtype, NPU_DTYPE_FP32), placement);
 }
 
 /* ------------------------------------------------------------------------ layers */

@@ -85,6 +85,10 @@ int64_t lower_constant(struct lower *lower, const void *bytes, size_t size, uint
 int lower_read_placement(struct lower *lower, const struct graph_value *value,
 			 struct placement *placement);
 
+/* lower_read_wide - the same with float constants in fp32: for the few that a whole plane meets. */
+int lower_read_wide(struct lower *lower, const struct graph_value *value,
+		    struct placement *placement);
+
 /*
  * Rings of tile buffers between a producing and a consuming engine of one cluster.
  *
@@ -143,5 +147,8 @@ bool lower_table_supports(const struct graph_activation *activation);
 
 /* lower_table - the fp32 table of @activation in .rodata (struct npu_table); *@offset. */
 int lower_table(struct lower *lower, const struct graph_activation *activation, int64_t *offset);
+
+/* lower_curve - the same as a struct npu_curve, for the output stage. */
+int lower_curve(struct lower *lower, const struct graph_activation *activation, int64_t *offset);
 
 #endif

@@ -11,7 +11,7 @@ bool mac_activation(const struct graph_activation *activation, uint8_t *stage, f
 {
 	/* Only a table does something to its function's value. */
 	if (activation->affine) {
-		*stage = NPU_ACTIVATION_TABLE;
+		*stage = NPU_ACTIVATION_CURVE;
 		return lower_table_supports(activation);
 	}
 	switch (activation->kind) {
@@ -29,7 +29,7 @@ bool mac_activation(const struct graph_activation *activation, uint8_t *stage, f
 		*high = activation->beta;
 		return true;
 	default:
-		*stage = NPU_ACTIVATION_TABLE;
+		*stage = NPU_ACTIVATION_CURVE;
 		return lower_table_supports(activation);
 	}
 }
@@ -69,20 +69,56 @@ static bool instances_join(const struct mac_problem *problem, const struct mac_i
 	return true;
 }
 
-void mac_set_types(struct mac_problem *problem)
+static const struct graph_value *input_of(const struct graph_node *node, uint32_t index)
 {
-	if (problem->node->quant) {
-		mac_set_integer(problem);
-		return;
-	}
+	return index < node->input_count ? node->inputs[index] : NULL;
+}
+
+/* How a value is held; constants are brought in as fp16. */
+static enum npu_dtype held_as(const struct graph_value *value)
+{
+	return value && !graph_is_constant(value) ? placement_of(value)->dtype : NPU_DTYPE_FP16;
+}
+
+/*
+ * Constant weights are held like the activations they meet, unless they are most of what the layer
+ * moves: twice their bytes would be what it waits for.
+ */
+static enum npu_dtype weights_held_as(const struct mac_problem *problem, enum npu_dtype activations)
+{
+	const struct graph_node *node = problem->node;
+
+	if (!problem->weights)
+		return held_as(node->inputs[GRAPH_IN_WEIGHT]);
+	if (graph_element_count(problem->weights) >
+	    graph_element_count(node->inputs[GRAPH_IN_X]) + graph_element_count(node->outputs[0]))
+		return NPU_DTYPE_FP16;
+	return activations;
+}
+
+static void set_float(struct mac_problem *problem)
+{
+	const struct graph_node *node = problem->node;
+	const struct graph_value *residual = input_of(node, GRAPH_IN_RESIDUAL);
+	enum npu_dtype activations = held_as(node->inputs[GRAPH_IN_X]);
+
 	problem->types = (struct mac_types){
-		.activations = NPU_DTYPE_FP16,
-		.weights = NPU_DTYPE_FP16,
-		.output = placement_of(problem->node->outputs[0])->dtype,
-		.residual = NPU_DTYPE_FP16,
+		.activations = activations,
+		.weights = weights_held_as(problem, activations),
+		.output = held_as(node->outputs[0]),
+		/* A bias that is computed at run time stands in for one. */
+		.residual = held_as(residual ? residual : input_of(node, GRAPH_IN_BIAS)),
 		.sums = NPU_OUT_SUM_FP,
 	};
 	problem->parameters = problem->bias != NULL;
+}
+
+void mac_set_types(struct mac_problem *problem)
+{
+	if (problem->node->quant)
+		mac_set_integer(problem);
+	else
+		set_float(problem);
 }
 
 float mac_bias_at(const struct mac_problem *problem, const struct mac_instance *instance,
@@ -162,7 +198,7 @@ int mac_lower(struct lower *lower, const struct mac_problem *described)
 		offsets[0] = target;
 	if (problem->parameters && mac_parameters(lower, problem, scales, &parameters))
 		goto out;
-	if (plan.table_bytes && lower_table(lower, &problem->activation, &table))
+	if (plan.table_bytes && lower_curve(lower, &problem->activation, &table))
 		goto out;
 	if (mac_emit(lower, problem, &plan, offsets, parameters, table))
 		goto out;

@@ -205,8 +205,8 @@ static bool size_slots(const struct lower *lower, const struct mac_problem *prob
 						       plan->block_channels) *
 				      sizeof(struct npu_channel_fp));
 	if (mac_activation(&problem->activation, &activation, &low, &high) &&
-	    activation == NPU_ACTIVATION_TABLE)
-		table = align_up(sizeof(struct npu_table));
+	    activation == NPU_ACTIVATION_CURVE)
+		table = align_up(sizeof(struct npu_curve));
 	total = a * plan->a_slots + w * plan->w_slots + parameters + table +
 		s * plan->s_slots * (problem->residual ? 2 : 1);
 	if (total > local_free || total > lower->config->local_bytes)

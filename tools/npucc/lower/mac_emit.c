@@ -168,7 +168,7 @@ static void issue_parameters(struct emitter *e)
 			  count * (uint32_t)sizeof(struct npu_channel_fp), 0);
 	}
 	if (e->plan->table_bytes)
-		dma_bytes(e, 0, e->table_at, NPU_ARG_WEIGHTS, e->table, sizeof(struct npu_table), 0);
+		dma_bytes(e, 0, e->table_at, NPU_ARG_WEIGHTS, e->table, sizeof(struct npu_curve), 0);
 	if (bytes || e->plan->table_bytes) {
 		stream_give(e->stream, NPU_ENGINE_DMA0, e->ready);
 		e->wants_ready = true;
@@ -330,7 +330,7 @@ static int init_stage(struct emitter *e)
 	e->stage = (struct npu_stage){
 		.activation = activation,
 		.flags = e->problem->residual ? NPU_STAGE_RESIDUAL_BEFORE : 0,
-		.table_address = htole32(activation == NPU_ACTIVATION_TABLE ? e->table_at : 0),
+		.table_address = htole32(activation == NPU_ACTIVATION_CURVE ? e->table_at : 0),
 	};
 	if (activation == NPU_ACTIVATION_CLAMP &&
 	    !mac_integer_clamp(e->problem, low, high, &e->stage)) {

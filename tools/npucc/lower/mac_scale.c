@@ -86,8 +86,9 @@ int mac_scales(struct lower *lower, const struct mac_problem *problem, float **s
 	float *weights, *result;
 
 	*scales = NULL;
-	/* Weights that are fp16 already lose nothing; without a bias no factor is applied. */
-	if (!problem->weights || !problem->bias || problem->weights->dtype != GRAPH_DTYPE_F32)
+	/* Weights that are fp16 already, or stay fp32, lose nothing; without a bias no factor is applied. */
+	if (!problem->weights || !problem->bias || problem->weights->dtype != GRAPH_DTYPE_F32 ||
+	    problem->types.weights == NPU_DTYPE_FP32)
 		return 0;
 	result = calloc(sets * problem->channels, sizeof(*result));
 	weights = calloc(taps * depth + LANES, sizeof(*weights));

@@ -25,9 +25,18 @@ static void put_weight(const struct mac_problem *problem, int64_t index, float s
 		       size_t to)
 {
 	uint16_t half;
+	uint32_t bits;
+	float number;
 
 	if (problem->node->quant) {
 		out[to] = ((const uint8_t *)problem->weights->data)[index];
+		return;
+	}
+	if (problem->types.weights == NPU_DTYPE_FP32) {
+		number = graph_constant_as_f32(problem->weights, index);
+		memcpy(&bits, &number, sizeof(bits));
+		bits = htole32(bits);
+		memcpy(out + to * sizeof(bits), &bits, sizeof(bits));
 		return;
 	}
 	half = weight_at(problem->weights, index, scale);

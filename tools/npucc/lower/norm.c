@@ -95,7 +95,7 @@ int lower_norm(struct lower *lower, struct graph_node *node)
 
 		if (!node->inputs[i])
 			continue;
-		if (lower_read_placement(lower, node->inputs[i], &placement))
+		if (lower_read_wide(lower, node->inputs[i], &placement))
 			return -1;
 		space_add(&space, &placement);
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Function tables: 256 linear segments between two bounds, straight lines outside.
+ * Function tables: 256 linear segments between two bounds, straight lines outside. Curves: the
+ * same with parabolas.
  *
  * The lines outside are the function's own asymptotes. Functions made of straight
  * lines come out exact: their knees are put on the bounds. A jump or a single
@@ -186,19 +187,42 @@ static bool shape_of(const struct graph_activation *activation, struct shape *sh
 }
 
 /* ---------------------------------------------------------------------- segments */
-/* Largest distance from the function, over segments' middles and beyond the bounds. */
+/* y = base + f * (delta + f * curve), 0 <= f < 1 */
+struct parabola {
+	double base, delta, curve;
+};
+
+/* Through three values at f = 0, 1/2 and 1. */
+static struct parabola through(double from, double middle, double to)
+{
+	double curve = 2 * (from + to - 2 * middle);
+
+	return (struct parabola){ .base = from, .delta = to - from - curve, .curve = curve };
+}
+
+/* Largest distance from the function in a segment. */
+static double segment_error(const struct graph_activation *activation, const struct shape *shape,
+			    double from, double step, bool curve)
+{
+	double middle = shape->function(activation, from + step / 2);
+	struct parabola parabola = through(shape->function(activation, from), middle,
+					   shape->function(activation, from + step));
+
+	if (!curve)
+		return fabs(parabola.curve / 4);
+	return fabs(parabola.base + 0.25 * (parabola.delta + 0.25 * parabola.curve) -
+		    shape->function(activation, from + step / 4));
+}
+
+/* Over all segments and beyond the bounds. */
 static double table_error(const struct graph_activation *activation, const struct shape *shape,
-			  double low, double high)
+			  double low, double high, bool curve)
 {
 	double step = (high - low) / SEGMENTS, worst = 0, x, left, right;
 	int i;
 
-	for (i = 0; i < SEGMENTS; i++) {
-		x = low + (i + 0.5) * step;
-		left = shape->function(activation, x - step / 2);
-		right = shape->function(activation, x + step / 2);
-		worst = fmax(worst, fabs((left + right) / 2 - shape->function(activation, x)));
-	}
+	for (i = 0; i < SEGMENTS; i++)
+		worst = fmax(worst, segment_error(activation, shape, low + i * step, step, curve));
 	for (i = 0; i < 16; i++) {
 		x = low - i * (high - low) / 16;
 		left = fabs(shape->left.slope * x + shape->left.offset -
@@ -211,12 +235,13 @@ static double table_error(const struct graph_activation *activation, const struc
 	return worst;
 }
 
-static void choose_bounds(const struct graph_activation *activation, struct shape *shape)
+static void choose_bounds(const struct graph_activation *activation, struct shape *shape, bool curve)
 {
 	double best = INFINITY, scale, chosen = 1, error;
 
 	for (scale = 1; scale <= 3; scale += 0.125) {
-		error = table_error(activation, shape, shape->low * scale, shape->high * scale);
+		error = table_error(activation, shape, shape->low * scale, shape->high * scale,
+				    curve);
 		if (error < best) {
 			best = error;
 			chosen = scale;
@@ -290,6 +315,38 @@ static void fill_table(const struct graph_activation *activation, const struct s
 	}
 }
 
+static void fill_curve(const struct graph_activation *activation, const struct shape *shape,
+		       struct npu_curve *curve)
+{
+	float low = (float)shape->low, inverse_step = STEEP;
+	struct line left = line_behind(activation, shape->left);
+	struct line right = line_behind(activation, shape->right);
+
+	memset(curve, 0, sizeof(*curve));
+	curve->left_slope = float_bits(left.slope);
+	curve->left_offset = float_bits(left.offset);
+	curve->right_slope = float_bits(right.slope);
+	curve->right_offset = float_bits(right.offset);
+	if (!shape->knee)
+		inverse_step = (float)(SEGMENTS / (shape->high - shape->low));
+	curve->low = float_bits(low);
+	curve->inverse_step = float_bits(inverse_step);
+	for (int i = 0; i < SEGMENTS; i++) {
+		struct parabola parabola = { .base = behind(activation, shape->at) };
+		double y[3];
+
+		for (int half = 0; half < 3 && !shape->knee; half++)
+			y[half] = behind(activation,
+					 shape->function(activation, low + (i + half / 2.0) /
+									   (double)inverse_step));
+		if (!shape->knee)
+			parabola = through(y[0], y[1], y[2]);
+		curve->segment[i].base = float_bits(parabola.base);
+		curve->segment[i].delta = float_bits(parabola.delta);
+		curve->segment[i].curve = float_bits(parabola.curve);
+	}
+}
+
 bool lower_table_supports(const struct graph_activation *activation)
 {
 	struct shape shape;
@@ -297,20 +354,40 @@ bool lower_table_supports(const struct graph_activation *activation)
 	return shape_of(activation, &shape);
 }
 
-int lower_table(struct lower *lower, const struct graph_activation *activation, int64_t *offset)
+static int find_shape(struct lower *lower, const struct graph_activation *activation, bool curve,
+		      struct shape *shape)
 {
-	struct npu_table table;
-	struct shape shape;
-
-	if (!shape_of(activation, &shape))
+	if (!shape_of(activation, shape))
 		return diag_error(
 			lower->diag,
 			"function '%s' with alpha %g and beta %g has no table; it must stay a node of its own (--fusion 0)",
 			graph_activation_name(activation->kind), (double)activation->alpha,
 			(double)activation->beta);
-	if (shape.search)
-		choose_bounds(activation, &shape);
+	if (shape->search)
+		choose_bounds(activation, shape, curve);
+	return 0;
+}
+
+int lower_table(struct lower *lower, const struct graph_activation *activation, int64_t *offset)
+{
+	struct npu_table table;
+	struct shape shape;
+
+	if (find_shape(lower, activation, false, &shape))
+		return -1;
 	fill_table(activation, &shape, &table);
 	*offset = lower_constant(lower, &table, sizeof(table), 64);
+	return *offset < 0 ? -1 : 0;
+}
+
+int lower_curve(struct lower *lower, const struct graph_activation *activation, int64_t *offset)
+{
+	struct npu_curve curve;
+	struct shape shape;
+
+	if (find_shape(lower, activation, true, &shape))
+		return -1;
+	fill_curve(activation, &shape, &curve);
+	*offset = lower_constant(lower, &curve, sizeof(curve), 64);
 	return *offset < 0 ? -1 : 0;
 }
