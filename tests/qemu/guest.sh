@@ -52,15 +52,15 @@ memory_before() {
 	objects_before=$objects_now
 }
 
-# memory_is_back TIMES: some is always elsewhere; but a page, or an object, for each time that something
-# was done is a leak.
+# memory_is_back TIMES: some is always elsewhere, as processors keep freed objects to themselves: up to
+# 250 have been seen. What leaks each time something is done shows when that is often enough.
 memory_is_back() {
 	memory_now
 	echo "free $free_before KiB, then $free_now; shmem $shmem_before, then $shmem_now;" \
 		"objects $objects_before, then $objects_now"
 	[ $((free_before - free_now)) -lt $((512 + 2 * $1)) ] &&
 		[ $((shmem_now - shmem_before)) -lt 512 ] &&
-		[ $((objects_now - objects_before)) -lt $((200 + $1 / 2)) ]
+		[ $((objects_now - objects_before)) -lt $((600 + $1 / 2)) ]
 }
 
 # check_memory TIMES: by the best means this kernel has, since memory_before
