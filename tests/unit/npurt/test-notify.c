@@ -104,16 +104,16 @@ static void test_callback(void **state)
 	rig_free(&rig);
 }
 
-/* A task that nobody lets finish: its callback comes with the end of its context. */
+/* A task that is not let finish: its callback comes with the end of its context. */
 static void test_callback_of_a_killed_task(void **state)
 {
-	struct tiny_options hangs = { .kind = TINY_HANGS };
+	struct tiny_options slow = { .kind = TINY_SLOW, .trips = 1u << 20 };
 	struct seen seen = { 0 };
 	struct npurt_future *future;
 	struct rig rig;
 
 	(void)state;
-	rig_make(&rig, NULL, &hangs);
+	rig_make(&rig, NULL, &slow);
 	future = submit(&rig);
 	ok(npurt_future_set_callback(future, note, &seen));
 	npurt_future_release(future);
@@ -287,13 +287,13 @@ static void test_bytes(void **state)
 		.timeout_ns = 3000000,
 	};
 	struct npurt_context_status status = { .size = sizeof(status) };
-	struct tiny_options hangs = { .kind = TINY_HANGS };
+	struct tiny_options slow = { .kind = TINY_SLOW, .trips = 300000 };
 	struct npurt_future *none = NULL;
 	struct rig rig;
 	int i;
 
 	(void)state;
-	rig_make(&rig, &options, &hangs);
+	rig_make(&rig, &options, &slow);
 	for (i = 0; i < 3; i++)
 		npurt_future_release(submit(&rig));
 	assert_int_equal(npurt_run_submit(rig.model, rig.bindings, 2, &try, &none), -EAGAIN);

@@ -170,7 +170,7 @@ static void test_a_million_operations(void **state)
 		assert_int_equal(world.total, world.pool.used + world.pool.kept);
 	}
 	assert_int_equal(world.refused, 0);
-	printf("pool: %u made, %u reused; at most %llu MiB asked for at a time, %llu MiB held "
+	printf("# pool: %u made, %u reused; at most %llu MiB asked for at a time, %llu MiB held "
 	       "(bound %llu MiB); now %.1f %% of the blocks in use is more than was asked for\n",
 	       world.made, world.reused, (unsigned long long)(world.live_max / MIB),
 	       (unsigned long long)(world.total_max / MIB), (unsigned long long)(CAP / MIB),
