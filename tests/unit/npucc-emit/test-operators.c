@@ -181,6 +181,38 @@ static void test_resize(void **state)
 	}
 }
 
+/* 80 to 107: output 53 lies exactly between 39 and 40, which the scale rounded to float hides. */
+static void test_nearest_tie(void **state)
+{
+	static const int64_t x_dims[4] = { 1, 1, 1, 80 }, y_dims[4] = { 1, 1, 1, 107 };
+	struct trial trial = { .random = { .state = 1 } };
+	float x[80], y[107], *outputs[1] = { y };
+	const float *inputs[1] = { x };
+	struct harness harness;
+	const uint8_t *model;
+	size_t size;
+
+	(void)state;
+	for (int i = 0; i < 80; i++)
+		x[i] = (float)i;
+	begin(&trial, 13);
+	input(&trial, 4, x_dims);
+	onnx_builder_integers(trial.builder, "sizes", 4, y_dims);
+	onnx_builder_node(trial.builder, "Resize", "x - - sizes", "y");
+	onnx_builder_string(trial.builder, "mode", "nearest");
+	onnx_builder_output(trial.builder, "y", 4, y_dims);
+	model = onnx_builder_finish(trial.builder, &size);
+	assert_non_null(model);
+	assert_int_equal(harness_init(&harness, "npu-v3"), 0);
+	if (harness_compile(&harness, model, size) || harness_run(&harness, inputs, outputs, 0))
+		fail_msg("%s", harness.error);
+	assert_float_equal(y[52], 39, 0);
+	assert_float_equal(y[53], 39, 0);
+	assert_float_equal(y[54], 40, 0);
+	harness_free(&harness);
+	onnx_builder_free(trial.builder);
+}
+
 static void test_convtranspose(void **state)
 {
 	struct trial trial = { .random = { .state = 0x7654321 } };
@@ -377,6 +409,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_resize),
+		cmocka_unit_test(test_nearest_tie),
 		cmocka_unit_test(test_convtranspose),
 		cmocka_unit_test(test_reductions),
 		cmocka_unit_test(test_pads),

@@ -6,11 +6,23 @@
 
 #include "eval.h"
 
+/*
+ * The scale as it was before the importer rounded it: a position between two others is a tie by
+ * the sizes' ratio, which the rounded one misses.
+ */
+static double exact_scale(const struct graph_attr_resize *resize, uint32_t dim, int64_t in,
+			  int64_t size)
+{
+	double ratio = (double)size / (double)in;
+
+	return (float)ratio == resize->scale[dim] ? ratio : (double)resize->scale[dim];
+}
+
 /* Where output position @out of a dimension lies in the input. */
 static double source_position(const struct graph_attr_resize *resize, uint32_t dim, int64_t in,
 			      int64_t size, int64_t out)
 {
-	double scale = (double)resize->scale[dim], x = (double)out, adjustment, center;
+	double scale = exact_scale(resize, dim, in, size), x = (double)out, adjustment, center;
 
 	switch (resize->coordinate) {
 	case GRAPH_COORDINATE_HALF_PIXEL:
