@@ -30,13 +30,28 @@ static struct graph_value *along(struct decompose *d, struct graph_value *x, uin
 	return decompose_stated(d, GRAPH_OP_RESIZE, &attr, x, x->rank, dims);
 }
 
+/*
+ * Whether the nearest position steps unevenly: then each dim is many runs (lower/remap.c), and two dims at
+ * once would be as many copies as their product.
+ */
+static bool steps_unevenly(const struct graph_node *node)
+{
+	for (uint32_t dim = 0; dim < node->inputs[0]->rank; dim++) {
+		int64_t in = node->inputs[0]->dims[dim], out = node->outputs[0]->dims[dim];
+
+		if (changes_dim(node, dim) && out % in && in % out)
+			return true;
+	}
+	return false;
+}
+
 /* Interpolation is separable: one node a dim. */
 int decompose_resize(struct decompose *d)
 {
 	struct graph_value *value = d->node->inputs[0];
 	uint32_t count = 0;
 
-	if (d->node->attr.resize.mode == GRAPH_RESIZE_NEAREST)
+	if (d->node->attr.resize.mode == GRAPH_RESIZE_NEAREST && !steps_unevenly(d->node))
 		return 0;
 	for (uint32_t dim = 0; dim < d->node->inputs[0]->rank; dim++)
 		count += changes_dim(d->node, dim);
