@@ -438,7 +438,7 @@ static void finish_placements(struct plan *plan)
 	}
 }
 
-static int plan_init(struct plan *plan)
+static int plan_init(struct plan *plan, bool early)
 {
 	struct graph *graph = plan->graph;
 	struct graph_node *node, *following;
@@ -447,7 +447,8 @@ static int plan_init(struct plan *plan)
 	plan->position = arena_alloc_array(graph->arena, graph->next_node_id + 1ull, sizeof(uint32_t));
 	plan->class = arena_alloc_array(graph->arena, graph->value_count + 1ull, sizeof(uint32_t));
 	plan->channels_last = arena_alloc_array(graph->arena, graph->value_count + 1ull, sizeof(bool));
-	plan->early = precision_early(graph);
+	plan->early = early ? precision_early(graph) :
+			      arena_alloc_array(graph->arena, graph->value_count + 1ull, sizeof(bool));
 	plan->storages = arena_alloc_array(graph->arena, graph->value_count + 1ull,
 					   sizeof(*plan->storages));
 	plan->neighbours = arena_alloc_array(graph->arena, graph->value_count + 1ull,
@@ -466,22 +467,34 @@ static int plan_init(struct plan *plan)
 	return 0;
 }
 
+static int plan_with(struct plan *plan, bool early, struct layout_memory *memory)
+{
+	if (plan_init(plan, early) || place_all(plan))
+		return -1;
+	extend_lifetimes(plan);
+	return pack_storages(plan, memory);
+}
+
 int layout_plan(struct graph *graph, enum npu_dtype float_type, enum layout_preference preference,
 		struct layout_memory *memory, struct diag *diag)
 {
-	struct plan plan = {
+	const struct plan empty = {
 		.graph = graph, .float_type = float_type, .preference = preference, .diag = diag,
 	};
+	struct plan plan = empty;
 
 	if (graph->input_count + graph->output_count > IO_MAX)
 		return diag_error(diag,
 				  "the model has %u inputs and %u outputs; a program takes %u in all",
 				  graph->input_count, graph->output_count, (unsigned int)IO_MAX);
-	if (plan_init(&plan) || place_all(&plan))
+	if (plan_with(&plan, true, memory))
 		return -1;
-	extend_lifetimes(&plan);
-	if (pack_storages(&plan, memory))
-		return -1;
+	/* Early values in DRAM would cost several times the cycles, not bytes in SRAM. */
+	if (memory->scratch_bytes) {
+		plan = empty;
+		if (plan_with(&plan, false, memory))
+			return -1;
+	}
 	finish_placements(&plan);
 	return 0;
 }
