@@ -475,6 +475,20 @@ static int plan_with(struct plan *plan, bool early, struct layout_memory *memory
 	return pack_storages(plan, memory);
 }
 
+/*
+ * Twice the bytes are free in global SRAM and are not in DRAM. Half as much again of it as with fp16 alone is
+ * what precision may cost; the cycles grew threefold where a network left SRAM only for it.
+ */
+static bool early_is_affordable(const struct plan *empty, const struct layout_memory *with_early)
+{
+	struct layout_memory without = { .global_limit = with_early->global_limit };
+	struct plan plan = *empty;
+
+	if (plan_with(&plan, false, &without))
+		return true;
+	return with_early->scratch_bytes <= without.scratch_bytes + without.scratch_bytes / 2;
+}
+
 int layout_plan(struct graph *graph, enum npu_dtype float_type, enum layout_preference preference,
 		struct layout_memory *memory, struct diag *diag)
 {
@@ -489,10 +503,11 @@ int layout_plan(struct graph *graph, enum npu_dtype float_type, enum layout_pref
 				  graph->input_count, graph->output_count, (unsigned int)IO_MAX);
 	if (plan_with(&plan, true, memory))
 		return -1;
-	/* Early values in DRAM would cost several times the cycles, not bytes in SRAM. */
 	if (memory->scratch_bytes) {
+		bool early = early_is_affordable(&empty, memory);
+
 		plan = empty;
-		if (plan_with(&plan, false, memory))
+		if (plan_with(&plan, early, memory))
 			return -1;
 	}
 	finish_placements(&plan);
