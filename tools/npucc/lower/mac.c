@@ -81,19 +81,23 @@ static enum npu_dtype held_as(const struct graph_value *value)
 }
 
 /*
- * Constant weights are held like the activations they meet, unless they are most of what the layer
- * moves: twice their bytes would be what it waits for.
+ * Constant weights are held like the activations they meet, unless they are nearly all that the layer
+ * moves: twice their bytes would be what it waits for. The limit is a measured compromise: with one
+ * instead of four, weights in fp16 are what the recognizer's largest errors come from (twice the
+ * error, for 1.6 % fewer cycles at 320).
  */
+#define WEIGHTS_A_VALUE 4
+
 static enum npu_dtype weights_held_as(const struct mac_problem *problem, enum npu_dtype activations)
 {
 	const struct graph_node *node = problem->node;
+	int64_t values;
 
 	if (!problem->weights)
 		return held_as(node->inputs[GRAPH_IN_WEIGHT]);
-	if (graph_element_count(problem->weights) >
-	    graph_element_count(node->inputs[GRAPH_IN_X]) + graph_element_count(node->outputs[0]))
-		return NPU_DTYPE_FP16;
-	return activations;
+	values = graph_element_count(node->inputs[GRAPH_IN_X]) + graph_element_count(node->outputs[0]);
+	return graph_element_count(problem->weights) > WEIGHTS_A_VALUE * values ? NPU_DTYPE_FP16 :
+										  activations;
 }
 
 static void set_float(struct mac_problem *problem)
