@@ -67,7 +67,7 @@ static const struct file_operations npu_log_fops = {
 
 /**
  * npu_debugfs_init() - make the files
- * @ndev: before it is registered; they go with its folder
+ * @ndev: registered; they go with its folder
  */
 void npu_debugfs_init(struct npu_device *ndev)
 {

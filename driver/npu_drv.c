@@ -34,6 +34,22 @@ static const struct drm_ioctl_desc npu_ioctls[] = {
 	NPU_IOCTL(SEM_WAIT, npu_semaphore_wait_ioctl),
 };
 
+/* Bytes of each structure as it was first published, which no program's is shorter than. */
+static const u16 npu_first_sizes[] = {
+	[DRM_NPU_GET_PARAM] = 16,
+	[DRM_NPU_GEM_CREATE] = 16,
+	[DRM_NPU_GEM_INFO] = 24,
+	[DRM_NPU_CTX_CREATE] = 40,
+	[DRM_NPU_CTX_DESTROY] = 8,
+	[DRM_NPU_CTX_STATUS] = 56,
+	[DRM_NPU_VM_BIND] = 24,
+	[DRM_NPU_QUEUE_CREATE] = 48,
+	[DRM_NPU_QUEUE_DESTROY] = 8,
+	[DRM_NPU_SEM_WAIT] = 40,
+};
+
+static_assert(ARRAY_SIZE(npu_first_sizes) == ARRAY_SIZE(npu_ioctls));
+
 /* DRM would do the work first, and then find that the program cannot be told. */
 static int npu_check_writable(u8 __user *arg, size_t bytes)
 {
@@ -58,12 +74,11 @@ static int npu_check_structure(unsigned int cmd, void __user *arg)
 
 	if (_IOC_TYPE(cmd) != DRM_IOCTL_BASE || nr >= ARRAY_SIZE(npu_ioctls))
 		return 0;
-	/* All structures still have the form they were first published with. */
 	known = _IOC_SIZE(npu_ioctls[nr].cmd);
-	if (_IOC_SIZE(cmd) < known || _IOC_DIR(cmd) != _IOC_DIR(npu_ioctls[nr].cmd))
+	if (_IOC_SIZE(cmd) < npu_first_sizes[nr] || _IOC_DIR(cmd) != _IOC_DIR(npu_ioctls[nr].cmd))
 		return -EINVAL;
 	ret = npu_check_writable(arg, _IOC_SIZE(cmd));
-	if (ret || _IOC_SIZE(cmd) == known)
+	if (ret || _IOC_SIZE(cmd) <= known)
 		return ret;
 	ret = check_zeroed_user(arg + known, _IOC_SIZE(cmd) - known);
 	if (ret < 0)
@@ -232,8 +247,11 @@ int npu_device_init(struct npu_device *ndev)
 	ret = npu_mailbox_hello(ndev);
 	if (ret)
 		return ret;
+	ret = drm_dev_register(&ndev->drm, 0);
+	if (ret)
+		return ret;
 	npu_debugfs_init(ndev);
-	return drm_dev_register(&ndev->drm, 0);
+	return 0;
 }
 
 /**

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What /proc/PID/fdinfo says of an open file, by DRM's usage-stats rules. */
-#include <linux/math64.h>
-
 #include <drm/drm_file.h>
 #include <drm/drm_print.h>
 
 #include "npu_context.h"
+#include "npu_cycles.h"
 
 /* The device stores each counter at once, in pages that only it writes. */
 static u64 npu_usage_read(const __le64 *counter)
@@ -34,9 +33,12 @@ struct npu_context *npu_usage_begin_end(struct npu_file *file, u32 id)
 	struct npu_context *ctx;
 
 	xa_lock(&file->contexts);
-	ctx = __xa_erase(&file->contexts, id);
-	if (ctx)
+	ctx = xa_load(&file->contexts, id);
+	/* A number that is only reserved is somebody's who is about to put a context there. */
+	if (ctx) {
+		__xa_erase(&file->contexts, id);
 		list_add(&ctx->ending, &file->ending);
+	}
 	xa_unlock(&file->contexts);
 	return ctx;
 }
@@ -58,9 +60,8 @@ static void npu_fdinfo_engine(struct drm_printer *p, struct npu_device *ndev, co
 			      u32 capacity, u64 cycles)
 {
 	u32 hz = ndev->caps.clock_hz;
-	u64 ns = hz ? mul_u64_u32_div(cycles, NSEC_PER_SEC, hz) : 0;
 
-	drm_printf(p, "drm-engine-%s:\t%llu ns\n", name, ns);
+	drm_printf(p, "drm-engine-%s:\t%llu ns\n", name, npu_cycles_to_ns(cycles, hz));
 	drm_printf(p, "drm-engine-capacity-%s:\t%u\n", name, capacity);
 	drm_printf(p, "drm-cycles-%s:\t%llu\n", name, cycles);
 	drm_printf(p, "drm-maxfreq-%s:\t%u Hz\n", name, hz);

@@ -22,16 +22,15 @@
 
 /**
  * struct npu_waiter - a semaphore somebody waits for
- * @node: in the semaphore's watch; under wait_lock
+ * @node: in the semaphore's watch, and the value that is waited for; under wait_lock, but for the
+ *	value, which does not change
  * @wait: the sleep it belongs to
  * @sem: index of the semaphore
- * @value: waited for
  */
 struct npu_waiter {
 	struct npu_watch_waiter node;
 	struct npu_wait *wait;
 	u32 sem;
-	u64 value;
 };
 
 /**
@@ -191,7 +190,7 @@ static int npu_wait_met(struct npu_context *ctx, const struct npu_wait *wait)
 
 	for (i = 0; i < wait->count; i++) {
 		const struct npu_waiter *waiter = &wait->waiters[i];
-		bool met = npu_sem_value(ctx, waiter->sem) >= waiter->value;
+		bool met = npu_sem_value(ctx, waiter->sem) >= waiter->node.value;
 
 		if (met && !wait->all)
 			return i;
@@ -210,7 +209,8 @@ static void npu_wait_link(struct npu_context *ctx, struct npu_wait *wait)
 	for (i = 0; i < wait->count; i++) {
 		struct npu_waiter *waiter = &wait->waiters[i];
 
-		if (npu_watch_add(&ctx->watches[waiter->sem], &waiter->node, waiter->value))
+		if (npu_watch_add(&ctx->watches[waiter->sem], &waiter->node,
+				  waiter->node.value))
 			npu_sem_arm(ctx, waiter->sem);
 	}
 	spin_unlock(&ctx->wait_lock);
@@ -321,7 +321,7 @@ static int npu_wait_copy(struct npu_context *ctx, struct npu_wait *wait,
 			return -EINVAL;
 		wait->waiters[i].wait = wait;
 		wait->waiters[i].sem = sem.sem;
-		wait->waiters[i].value = sem.value;
+		wait->waiters[i].node.value = sem.value;
 	}
 	return 0;
 }

@@ -39,8 +39,8 @@ extern "C" {
  * - Every ioctl can answer -EFAULT: a pointer handed in does not lead to the program's memory, or
  *   the structure cannot be written.
  * - What else can come is listed with each structure. -ENOMEM means that the kernel has no memory
- *   left, -EINTR that a signal came (repeat the call unchanged; time-outs are absolute). An errno
- *   that is not listed is an error of the driver.
+ *   left. -EINTR comes where it is listed only: nothing was done, and the call can be repeated
+ *   unchanged, as deadlines are absolute. An errno that is not listed is an error of the driver.
  *
  * Offsets for mmap() come from DRM_IOCTL_NPU_GEM_INFO (buffers), DRM_IOCTL_NPU_CTX_CREATE
  * (semaphores) and DRM_IOCTL_NPU_QUEUE_CREATE (doorbell), and mean nothing in themselves.
@@ -384,8 +384,8 @@ struct drm_npu_bind_op {
  * Errors: -EINVAL (type, flags, alignment, an empty range or one beyond the buffer or beyond
  * DRM_NPU_PARAM_VA_END, padding, no operations, a buffer of others whose memory is not made of such
  * pages), -E2BIG (too many operations), -ENOENT (context or handle), -EEXIST (something is mapped
- * there), -EIO (the context is dead), -EINTR (the process is to be killed), -ENOMEM; for a buffer
- * of others also what its owner answers when it is mapped.
+ * there), -EIO (the context is dead), -EINTR (a signal ends the process, which does not see it),
+ * -ENOMEM; for a buffer of others also what its owner answers when it is mapped.
  */
 struct drm_npu_vm_bind {
 	__u32 ctx;
@@ -475,7 +475,8 @@ enum drm_npu_sem_wait_flags {
  * Errors: -EINVAL (flags, padding, a semaphore the context does not have, no elements, a negative
  * deadline), -E2BIG (too many), -ENOENT (no such context), -ETIME (the deadline has passed, never
  * early), -EIO (not met, and a queue of the context has stopped or the context is dead or
- * destroyed), -EINTR, -ENOMEM.
+ * destroyed), -EINTR (a signal was handled, by a handler without SA_RESTART; after one with it the
+ * wait goes on), -ENOMEM.
  */
 struct drm_npu_sem_wait {
 	__u32 ctx;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Contexts: DRM_IOCTL_NPU_CTX_CREATE, CTX_DESTROY, CTX_STATUS, the semaphore area. */
+#include <pthread.h>
+
 #include "npu_test.h"
 
 FIXTURE(context) {
@@ -112,6 +114,56 @@ TEST_F(context, all_in_use)
 		self->fd = npu_open();
 		ASSERT_GE(self->fd, 0);
 	}
+}
+
+#define RACERS 5
+
+struct racer {
+	int fd;
+	bool guesses; /* destroys what others make, by number; else makes */
+	bool *stop;
+	unsigned int done, wrong;
+	pthread_t thread;
+};
+
+static void *race(void *argument)
+{
+	struct racer *racer = argument;
+	uint32_t guess = 0;
+
+	while (!__atomic_load_n(racer->stop, __ATOMIC_ACQUIRE)) {
+		uint32_t ctx = racer->guesses ? 1 + guess++ % 8 : npu_context(racer->fd);
+		int ret = npu_context_destroy(racer->fd, ctx);
+
+		racer->done += !ret;
+		racer->wrong += ret && ret != -ENOENT;
+	}
+	return NULL;
+}
+
+/* A number that is about to become a context's belongs to nobody else, and nothing is lost. */
+TEST_F(context, destroyed_while_it_is_made)
+{
+	uint32_t contexts = npu_param(self->fd, DRM_NPU_PARAM_CONTEXTS), made = 0, i;
+	struct racer racers[RACERS];
+	bool stop = false;
+
+	for (i = 0; i < RACERS; i++) {
+		racers[i] = (struct racer){ .fd = self->fd, .guesses = i < 2, .stop = &stop };
+		ASSERT_EQ(0, pthread_create(&racers[i].thread, NULL, race, &racers[i]));
+	}
+	usleep(1500000);
+	__atomic_store_n(&stop, true, __ATOMIC_RELEASE);
+	for (i = 0; i < RACERS; i++)
+		pthread_join(racers[i].thread, NULL);
+	for (i = 0; i < RACERS; i++)
+		EXPECT_EQ(0, racers[i].wrong);
+	EXPECT_LT(0, racers[0].done + racers[1].done);
+	close(self->fd);
+	self->fd = npu_open();
+	while (npu_context(self->fd))
+		made++;
+	EXPECT_EQ(contexts, made);
 }
 
 TEST_F(context, semaphores_start_at_zero)

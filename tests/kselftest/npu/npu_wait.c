@@ -237,6 +237,22 @@ TEST_F(wait, signal_comes)
 	EXPECT_EQ(-EINTR, sleeper.ret);
 }
 
+/* The handler asks for it, so the sleep goes on. */
+TEST_F(wait, signal_comes_and_the_call_goes_on)
+{
+	struct sigaction action = { .sa_handler = nothing, .sa_flags = SA_RESTART };
+	struct sleeper sleeper = { .lane = &self->lane, .sem = 3, .value = 1, .ret = 1 };
+
+	sigaction(SIGUSR1, &action, NULL);
+	ASSERT_EQ(0, pthread_create(&sleeper.thread, NULL, sleep_on, &sleeper));
+	usleep(100000);
+	pthread_kill(sleeper.thread, SIGUSR1);
+	usleep(100000);
+	npu_lane_signal(&self->lane, 3, 1);
+	pthread_join(sleeper.thread, NULL);
+	EXPECT_EQ(0, sleeper.ret);
+}
+
 /* Values come through the area as well, without a call. */
 TEST_F(wait, area_follows)
 {
