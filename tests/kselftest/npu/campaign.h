@@ -6,14 +6,12 @@
 #ifndef NPU_CAMPAIGN_H
 #define NPU_CAMPAIGN_H
 
-#include <dirent.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "npu_test.h"
 
-#define PCI_DRIVER "/sys/bus/pci/drivers/npu"
 #define SECOND (1000 * MILLISECOND)
 
 static inline uint32_t roll(uint64_t *dice, uint32_t sides)
@@ -64,36 +62,6 @@ static inline int npu_open_soon(int64_t deadline)
 		fd = npu_open_any();
 	}
 	return fd;
-}
-
-/* Name of the PCI function that the driver has; false when it has none. */
-static inline bool find_function(char *name, size_t room)
-{
-	DIR *folder = opendir(PCI_DRIVER);
-	struct dirent *entry;
-	bool found = false;
-
-	while (folder && !found && (entry = readdir(folder))) {
-		found = strchr(entry->d_name, ':') && strlen(entry->d_name) < room;
-		if (found)
-			strcpy(name, entry->d_name);
-	}
-	if (folder)
-		closedir(folder);
-	return found;
-}
-
-/* 0 or a negative errno. */
-static inline int write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	int ret = fd < 0 ? -errno : 0;
-
-	if (!ret && write(fd, text, strlen(text)) < 0)
-		ret = -errno;
-	if (fd >= 0)
-		close(fd);
-	return ret;
 }
 
 /* How many contexts, or queues of one context, can be made until the device has no more. */

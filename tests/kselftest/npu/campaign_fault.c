@@ -120,8 +120,8 @@ static void clean_export(struct scene *scene)
 
 static int make_dmabuf(struct scene *scene)
 {
-	scene->dmabuf = work_make_dmabuf();
-	return scene->dmabuf < 0 ? -errno : 0;
+	scene->dmabuf = npu_udmabuf(IMPORT_BYTES, NULL);
+	return scene->dmabuf < 0 ? scene->dmabuf : 0;
 }
 
 static int run_import(struct scene *scene)
@@ -242,18 +242,10 @@ static int run_sleep(struct scene *scene)
 
 static int run_fdinfo(struct scene *scene)
 {
-	char path[64], text[4096];
-	int ret = 0;
-	int fd;
+	char text[4096];
+	ssize_t said = npu_fdinfo(scene->worker.fd, text, sizeof(text));
 
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", scene->worker.fd);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (read(fd, text, sizeof(text)) < 0)
-		ret = -errno;
-	close(fd);
-	return ret;
+	return said < 0 ? (int)said : 0;
 }
 
 static const struct call calls[] = {

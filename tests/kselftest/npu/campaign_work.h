@@ -6,8 +6,6 @@
 #ifndef NPU_CAMPAIGN_WORK_H
 #define NPU_CAMPAIGN_WORK_H
 
-#include <linux/udmabuf.h>
-
 #include "campaign.h"
 
 #define DATA_VA 0x20000000ull
@@ -100,32 +98,14 @@ static inline int work_rebind(struct worker *worker)
 	return ret ?: npu_unbind(worker->fd, worker->lane.ctx, EXTRA_VA, EXTRA_BYTES);
 }
 
-/* Memory of somebody else's, if the kernel has a way to make some: a dma-buf's descriptor or -1. */
-static inline int work_make_dmabuf(void)
-{
-	struct udmabuf_create create = { .flags = UDMABUF_FLAGS_CLOEXEC, .size = IMPORT_BYTES };
-	int maker = open("/dev/udmabuf", O_RDWR | O_CLOEXEC);
-	int fd = -1;
-
-	if (maker < 0)
-		return -1;
-	create.memfd = (uint32_t)memfd_create("import", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (!ftruncate((int)create.memfd, IMPORT_BYTES) &&
-	    !fcntl((int)create.memfd, F_ADD_SEALS, F_SEAL_SHRINK))
-		fd = ioctl(maker, UDMABUF_CREATE, &create);
-	close((int)create.memfd);
-	close(maker);
-	return fd;
-}
-
 static inline int work_import(struct worker *worker)
 {
-	struct drm_prime_handle taken = { .fd = work_make_dmabuf() };
+	struct drm_prime_handle taken = { .fd = npu_udmabuf(IMPORT_BYTES, NULL) };
 	int ret;
 
 	worker->step = "import";
 	if (taken.fd < 0)
-		return 0;
+		return taken.fd;
 	ret = npu_call(worker->fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &taken);
 	close(taken.fd);
 	if (!ret)
@@ -164,14 +144,13 @@ static inline int work_ask(struct worker *worker)
 {
 	struct drm_npu_get_param get = { .param = DRM_NPU_PARAM_TIME };
 	struct drm_npu_ctx_status status = { .ctx = worker->lane.ctx };
-	char path[64], text[4096];
-	int ret, fd;
+	char text[4096];
+	ssize_t said;
+	int ret;
 
 	worker->step = "ask";
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", worker->fd);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	ret = read(fd, text, sizeof(text)) > 0 ? 0 : -errno;
-	close(fd);
+	said = npu_fdinfo(worker->fd, text, sizeof(text));
+	ret = said > 0 ? 0 : (int)said ?: -EBADE;
 	if (!ret)
 		ret = npu_call(worker->fd, DRM_IOCTL_NPU_GET_PARAM, &get);
 	return ret ?: npu_call(worker->fd, DRM_IOCTL_NPU_CTX_STATUS, &status);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* /proc/PID/fdinfo, by the rules of the kernel's drm-usage-stats.rst, and counters in the area. */
 #include <pthread.h>
-#include <stdio.h>
 
 #include "npu_test.h"
 
@@ -28,23 +27,6 @@ static int64_t soon(void)
 	return now_ns() + 20000 * MILLISECOND;
 }
 
-/* Returns the number of bytes, which htop and others read into 4096. */
-static size_t read_fdinfo(int fd, char *text, size_t size)
-{
-	char path[64];
-	FILE *file;
-	size_t bytes;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	file = fopen(path, "r");
-	if (!file)
-		return 0;
-	bytes = fread(text, 1, size - 1, file);
-	text[bytes] = 0;
-	fclose(file);
-	return bytes;
-}
-
 /* The value of a key, -1 when it is not there or is in another unit. */
 static int64_t value_of(int fd, const char *key, const char *unit)
 {
@@ -52,7 +34,7 @@ static int64_t value_of(int fd, const char *key, const char *unit)
 	long long value;
 	char *line;
 
-	read_fdinfo(fd, text, sizeof(text));
+	npu_fdinfo(fd, text, sizeof(text));
 	for (line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
 		size_t length = strlen(key);
 
@@ -287,7 +269,7 @@ TEST_F(fdinfo, short_with_many_contexts)
 
 	for (i = 0; i < 40; i++)
 		ASSERT_NE(0, npu_context(self->fd));
-	EXPECT_LT(read_fdinfo(self->fd, text, sizeof(text)), 2048);
+	EXPECT_LT(npu_fdinfo(self->fd, text, sizeof(text)), 2048);
 	EXPECT_EQ(40, value_of(self->fd, "npu-contexts", ""));
 }
 

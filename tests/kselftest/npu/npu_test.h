@@ -6,8 +6,10 @@
 #ifndef NPU_TEST_H
 #define NPU_TEST_H
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/udmabuf.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,6 +26,7 @@
 
 #define PAGE ((uint64_t)4096)
 #define MILLISECOND 1000000ll
+#define PCI_DRIVER "/sys/bus/pci/drivers/npu"
 
 /* Where no test binds anything by itself. */
 #define RING_VA 0x10000000ull
@@ -135,6 +138,81 @@ static inline int npu_wait(int fd, uint32_t ctx, uint32_t sem, uint64_t value, i
 	return npu_call(fd, DRM_IOCTL_NPU_SEM_WAIT, &wait);
 }
 
+/* 0 or a negative errno. */
+static inline int write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int ret = fd < 0 ? -errno : 0;
+
+	if (!ret && write(fd, text, strlen(text)) < 0)
+		ret = -errno;
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+/* Name of the PCI function that the driver has; false when it has none. */
+static inline bool find_function(char *name, size_t room)
+{
+	DIR *folder = opendir(PCI_DRIVER);
+	struct dirent *entry;
+	bool found = false;
+
+	while (folder && !found && (entry = readdir(folder))) {
+		found = strchr(entry->d_name, ':') && strlen(entry->d_name) < room;
+		if (found)
+			strcpy(name, entry->d_name);
+	}
+	if (folder)
+		closedir(folder);
+	return found;
+}
+
+/*
+ * Memory of somebody else's: a dma-buf's descriptor or a negative errno. @memory: where to tell the
+ * program's own mapping of it, or NULL.
+ */
+static inline int npu_udmabuf(uint64_t bytes, unsigned char **memory)
+{
+	int memfd = memfd_create("npu", MFD_ALLOW_SEALING | MFD_CLOEXEC);
+	struct udmabuf_create create = {
+		.memfd = (uint32_t)memfd, .flags = UDMABUF_FLAGS_CLOEXEC, .size = bytes,
+	};
+	int maker = open("/dev/udmabuf", O_RDWR | O_CLOEXEC), dma_buf = -1;
+
+	if (memfd >= 0 && maker >= 0 && !ftruncate(memfd, (off_t)bytes) &&
+	    !fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK))
+		dma_buf = ioctl(maker, UDMABUF_CREATE, &create);
+	if (dma_buf < 0)
+		dma_buf = -errno;
+	if (memory)
+		*memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
+	if (maker >= 0)
+		close(maker);
+	if (memfd >= 0)
+		close(memfd);
+	return dma_buf;
+}
+
+/* What fdinfo says of an open file: number of its bytes, or a negative errno. */
+static inline ssize_t npu_fdinfo(int file, char *text, size_t size)
+{
+	char path[64];
+	ssize_t bytes;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", file);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	bytes = read(fd, text, size - 1);
+	if (bytes < 0)
+		bytes = -errno;
+	text[bytes < 0 ? 0 : bytes] = 0;
+	close(fd);
+	return bytes;
+}
+
 /* What a file holds, as text that is the same when it is the same. */
 struct npu_footprint {
 	char text[2048];
@@ -146,10 +224,9 @@ static inline void npu_footprint(int fd, struct npu_footprint *footprint)
 		"drm-total-", "drm-shared-", "drm-resident-", "drm-purgeable-", "drm-active-",
 		"npu-contexts:", "npu-queues:",
 	};
-	char path[64], line[256];
+	char text[4096], *line, *rest = text;
 	uint32_t handle;
 	size_t used, i;
-	FILE *file;
 
 	/* The next handle there is tells of those that were forgotten. */
 	handle = npu_buffer(fd, 1);
@@ -157,19 +234,15 @@ static inline void npu_footprint(int fd, struct npu_footprint *footprint)
 	used = (size_t)snprintf(footprint->text, sizeof(footprint->text), "handle %u, tasks %llu\n",
 				handle,
 				(unsigned long long)npu_param(fd, DRM_NPU_PARAM_COUNTER_TASKS));
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	file = fopen(path, "r");
-	if (!file)
-		return;
-	while (fgets(line, sizeof(line), file)) {
+	npu_fdinfo(fd, text, sizeof(text));
+	while ((line = strsep(&rest, "\n"))) {
 		for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 			if (strncmp(line, keys[i], strlen(keys[i])))
 				continue;
 			used += (size_t)snprintf(footprint->text + used,
-						 sizeof(footprint->text) - used, "%s", line);
+						 sizeof(footprint->text) - used, "%s\n", line);
 		}
 	}
-	fclose(file);
 }
 
 /* A context with a queue, ready to take packets. */
