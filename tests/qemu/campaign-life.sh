@@ -17,15 +17,15 @@ for part in $PARTS; do
 	case $part in
 	kill)
 		campaign_kill "$KILLS" "$SEED" || failed=1
-		check_memory "$KILLS" campaign_kill "$KILLS" "$SEED"
+		check_memory campaign_kill "$KILLS" "$SEED"
 		;;
 	rebind)
 		campaign_rebind "$ROUNDS" "$SEED" || failed=1
-		check_memory "$ROUNDS" campaign_rebind "$ROUNDS" "$SEED"
+		check_memory campaign_rebind "$ROUNDS" "$SEED"
 		;;
 	reload)
 		result "unloaded and loaded $ROUNDS times" reload
-		check_memory "$ROUNDS" reload
+		check_memory reload
 		;;
 	esac
 done

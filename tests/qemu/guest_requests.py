@@ -15,7 +15,8 @@ import time
 
 
 def request_lines(text):
-    return re.findall(r"^npu-host: (\S+)$", text, re.M)
+    """Whole lines only: the last one may be half written."""
+    return re.findall(r"^npu-host: (\S+)\n", text, re.M)
 
 
 class Monitor:
@@ -90,7 +91,7 @@ class Requests:
             raise RuntimeError("the guest's script asks for '%s', which is not known" % request)
 
     def counters(self):
-        return re.findall(r"^npu-device: (messages .*)$", self.guest.text("device.log"), re.M)
+        return re.findall(r"^npu-device: (messages .*)\n", self.guest.text("device.log"), re.M)
 
     def tell_counters(self):
         before = len(self.counters())

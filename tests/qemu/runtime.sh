@@ -1,18 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Runs in the guest: the library's tests through the kernel driver, what they ask of kernel and card,
 # and what htop sees. Writes TAP.
-failed=0
-number=0
-
-result() { # STATUS NAME
-	number=$((number + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $number $2"
-	else
-		echo "not ok $number $2"
-		failed=1
-	fi
-}
+. /lib/guest.sh
 
 export CMOCKA_MESSAGE_OUTPUT=TAP NPU_TEST_DEVICE='accel0?pages=4k'
 for name in run stop threads graph notify pool; do
@@ -24,10 +13,7 @@ echo "# test-calls"
 mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null
 test-calls || failed=1
 
-cmp /sim-notes /tmp/notes >/dev/null
-same=$?
-[ $same = 0 ] || diff /sim-notes /tmp/notes | sed 's/^/# /'
-result $same "every task takes the cycles it takes on the model in the process"
+result "every task takes the cycles it takes on the model in the process" diff /sim-notes /tmp/notes
 
 # Stock htop: a column of the process, and the meter that names the engines.
 echo "# htop $(cat /htop/version)"
@@ -49,13 +35,19 @@ screen:Main=PID GPU_PERCENT GPU_TIME Command
 END
 # The process's line, with a percentage that is not zero; htop looks every 1.5 s.
 used="^ *$load +([0-9]*[1-9][0-9]*\\.|0\\.[1-9]).* load\$"
-HTOPRC=/tmp/htoprc TERMINFO=/htop/terminfo LC_ALL=C screen 100 16 60 "$used" \
-	/htop/lib/ld-linux-x86-64.so.2 --library-path /htop/lib /htop/htop >/tmp/screen
-result $? "htop shows the process's use of the NPU"
+htop_shows_use() {
+	HTOPRC=/tmp/htoprc TERMINFO=/htop/terminfo LC_ALL=C screen 100 16 60 "$used" \
+		/htop/lib/ld-linux-x86-64.so.2 --library-path /htop/lib /htop/htop >/tmp/screen
+}
+
+htop_names_engines() {
+	grep -qE "vector: *[0-9]*\.[0-9]%" /tmp/screen && grep -qE "dma: *[0-9]*\.[0-9]%" /tmp/screen
+}
+
+result "htop shows the process's use of the NPU" htop_shows_use
 sed 's/^/# /' /tmp/screen
 grep "^drm-" /proc/$load/fdinfo/* | sed 's/^/# /'
-grep -qE "vector: *[0-9]*\.[0-9]%" /tmp/screen && grep -qE "dma: *[0-9]*\.[0-9]%" /tmp/screen
-result $? "htop's meter names the engines"
+result "htop's meter names the engines" htop_names_engines
 kill $load
 echo "1..$number"
 exit $failed
