@@ -453,6 +453,44 @@ static void arithmetic(void **state)
 	assert_int_equal(count_of(rig, GRAPH_OP_DEQUANTIZE), 0);
 }
 
+/* Rows of an integer table by indices that are known only when it runs. */
+static void a_looked_up_table_is_float(void **state)
+{
+	static const int64_t count = 3, table[] = { 9, 4 };
+	struct rig *rig = *state;
+	struct graph_value *operands[2] = { input(rig, 1, &count), NULL }, *y;
+	struct graph_node *made = node(rig, GRAPH_OP_CAST, 1, operands);
+
+	made->outputs[0]->dtype = GRAPH_DTYPE_I64;
+	operands[1] = finish(rig, made);
+	operands[0] = weights(rig, 2, table, 0, 0);
+	y = finish(rig, node(rig, GRAPH_OP_GATHER, 2, operands));
+	output(rig, y);
+	assert_int_equal(rewrite(rig), 0);
+	assert_int_equal(count_of(rig, GRAPH_OP_DEQUANTIZE), 0);
+	assert_int_equal(y->producer->op, GRAPH_OP_GATHER);
+	assert_int_equal(y->producer->inputs[0]->dtype, GRAPH_DTYPE_F32);
+}
+
+/* A bias that another sum before the product reads stays before that, too. */
+static void shared_bias(void **state)
+{
+	static const int64_t rows[] = { 12, 12 }, matrix[] = { 12, 12 }, results = 12;
+	struct rig *rig = *state;
+	struct graph_value *x = both(rig, input(rig, 2, rows), 0.02f, 100), *bias, *y, *inputs[2];
+	uint8_t bytes[12];
+
+	for (int i = 0; i < 12; i++)
+		bytes[i] = (uint8_t)(20 * i);
+	bias = dequantize(rig, constant(rig, GRAPH_DTYPE_U8, 1, &results, bytes), 0.01f, 100);
+	y = both(rig, eltwise(rig, GRAPH_ELTWISE_ADD, x, bias), 0.03f, 90);
+	inputs[0] = y;
+	inputs[1] = weights(rig, 2, matrix, 1, 0);
+	y = finish(rig, node(rig, GRAPH_OP_MATMUL, 2, inputs));
+	output(rig, quantize(rig, eltwise(rig, GRAPH_ELTWISE_ADD, y, bias), 0.05f, 120));
+	assert_int_equal(rewrite(rig), 2);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -469,6 +507,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(moves_stay_on_integers, setup, teardown),
 		cmocka_unit_test_setup_teardown(other_scales_pass_a_table, setup, teardown),
 		cmocka_unit_test_setup_teardown(arithmetic, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_looked_up_table_is_float, setup, teardown),
+		cmocka_unit_test_setup_teardown(shared_bias, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

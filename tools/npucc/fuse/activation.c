@@ -47,6 +47,15 @@ static bool is_fusable(enum graph_activation_kind kind)
 	}
 }
 
+/* What makes @value, or what it is another shape or order of; nobody else reads any of them. */
+static struct graph_node *maker_of(const struct graph_value *value)
+{
+	while (graph_single_user(value) && value->producer &&
+	       (value->producer->op == GRAPH_OP_RESHAPE || value->producer->op == GRAPH_OP_TRANSPOSE))
+		value = value->producer->inputs[0];
+	return graph_single_user(value) ? value->producer : NULL;
+}
+
 uint32_t fuse_activation(struct graph *graph)
 {
 	struct graph_node *node, *following, *producer;
@@ -56,13 +65,12 @@ uint32_t fuse_activation(struct graph *graph)
 	{
 		if (node->op != GRAPH_OP_ACTIVATION || !is_fusable(node->attr.activation.kind))
 			continue;
-		producer = node->inputs[0]->producer;
+		producer = maker_of(node->inputs[0]);
 		if (!producer || !takes_activation(producer) ||
-		    !graph_single_user(node->inputs[0]) ||
 		    node->inputs[0]->dtype != node->outputs[0]->dtype)
 			continue;
 		producer->activation = node->attr.activation;
-		fuse_take_output(graph, producer, node);
+		fuse_take_output(graph, node->inputs[0]->producer, node);
 		count++;
 	}
 	return count;
@@ -117,17 +125,6 @@ static bool takes_residual(const struct graph_value *value, const struct graph_v
 	return node->input_count <= GRAPH_IN_RESIDUAL || !node->inputs[GRAPH_IN_RESIDUAL];
 }
 
-/* Which of two nodes comes later in the list. */
-static const struct graph_node *later(const struct graph_node *a, const struct graph_node *b)
-{
-	const struct graph_node *node;
-
-	for (node = a; node; node = node->next)
-		if (node == b)
-			return b;
-	return a;
-}
-
 static uint32_t absorb_residual(struct graph *graph, struct graph_node *sum)
 {
 	struct graph_value *a = sum->inputs[0], *b = sum->inputs[1], *other;
@@ -139,7 +136,7 @@ static uint32_t absorb_residual(struct graph *graph, struct graph_node *sum)
 		return 0;
 	/* Of two the later one: the other's result exists by then. */
 	if (first && second)
-		first = later(a->producer, b->producer) == a->producer;
+		first = graph_node_precedes(b->producer, a->producer);
 	node = first ? a->producer : b->producer;
 	other = first ? b : a;
 	if (graph_is_constant(other))

@@ -154,7 +154,7 @@ struct graph_node *graph_node_new(struct graph *graph, struct graph_node *before
 	node->outputs = arena_alloc_array(graph->arena, output_count, sizeof(*node->outputs));
 	if (!node->inputs || !node->outputs)
 		goto fail;
-	node->id = graph->next_node_id++;
+	node->id = node->origin = graph->next_node_id++;
 	node->op = op;
 	node->name = name;
 	node->op_type = op_type;
@@ -297,6 +297,32 @@ void graph_node_remove(struct graph *graph, struct graph_node *node)
 			node->outputs[i]->producer = NULL;
 	graph_unlink(graph, node);
 	graph->node_count--;
+}
+
+bool graph_moves_elements(const struct graph_node *node)
+{
+	switch (node->op) {
+	case GRAPH_OP_TRANSPOSE:
+	case GRAPH_OP_RESHAPE:
+	case GRAPH_OP_CONCAT:
+	case GRAPH_OP_SLICE:
+	case GRAPH_OP_SPLIT:
+	case GRAPH_OP_EXPAND:
+	case GRAPH_OP_GATHER:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool graph_node_precedes(const struct graph_node *a, const struct graph_node *b)
+{
+	const struct graph_node *node;
+
+	for (node = a->next; node; node = node->next)
+		if (node == b)
+			return true;
+	return false;
 }
 
 void graph_node_move_before(struct graph *graph, struct graph_node *node, struct graph_node *before)

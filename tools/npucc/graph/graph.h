@@ -436,6 +436,7 @@ struct graph_value {
 
 struct graph_node {
 	uint32_t id;			/* unique in the graph, never reused */
+	uint32_t origin;		/* id of the node that decompose/ made it of, or its own */
 	enum graph_op op;
 	const char *name;		/* printable, non-empty: ONNX name or one made up */
 	const char *op_type;		/* ONNX operator it came from, e.g. "Conv" */
@@ -535,6 +536,9 @@ bool graph_value_can_replace(const struct graph_value *old, const struct graph_v
 /* graph_node_remove - unlink a node; its outputs must have no uses left. */
 void graph_node_remove(struct graph *graph, struct graph_node *node);
 
+/* graph_node_precedes - @a stands before @b in the list; both are of the same graph. */
+bool graph_node_precedes(const struct graph_node *a, const struct graph_node *b);
+
 /* graph_node_move_before - move @node in the list so that it precedes @before. */
 void graph_node_move_before(struct graph *graph, struct graph_node *node,
 			    struct graph_node *before);
@@ -586,6 +590,9 @@ int64_t graph_constant_as_i64(const struct graph_value *value, int64_t index);
 
 /* graph_single_user - the only node reading @value (once, and no graph output), or NULL. */
 struct graph_node *graph_single_user(const struct graph_value *value);
+
+/* graph_moves_elements - @node copies elements of its inputs as they are, or looks at them in another way. */
+bool graph_moves_elements(const struct graph_node *node);
 
 /* graph_format_shape - "1x3x48x320" ("scalar", "?" where unknown) into @text; returns @text. */
 #define GRAPH_SHAPE_TEXT 192

@@ -49,6 +49,16 @@ int64_t graph_window_output(const struct graph_window *window, uint32_t dim, int
 	return count;
 }
 
+bool graph_resizes(const struct graph_node *node, uint32_t dim)
+{
+	const struct graph_attr_resize *resize = &node->attr.resize;
+
+	if (resize->coordinate == GRAPH_COORDINATE_CROP_AND_RESIZE &&
+	    (resize->roi_start[dim] != 0 || resize->roi_end[dim] != 1))
+		return true;
+	return node->inputs[0]->dims[dim] != node->outputs[0]->dims[dim] || resize->scale[dim] != 1;
+}
+
 int graph_broadcast(const struct graph_value *a, const struct graph_value *b,
 		    struct graph_value *result)
 {

@@ -21,6 +21,9 @@ int graph_infer_node(struct graph_node *node, struct diag *diag);
 /* graph_check_node - the outputs are what graph_infer_node() would make them. */
 int graph_check_node(const struct graph_node *node, struct diag *diag);
 
+/* graph_resizes - RESIZE @node does not leave dimension @dim as it is. */
+bool graph_resizes(const struct graph_node *node, uint32_t dim);
+
 /*
  * graph_broadcast - numpy broadcast of @a and @b's shapes into @result (shape
  * only). Returns 0 or -1 when they do not go together.

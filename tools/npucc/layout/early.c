@@ -18,29 +18,12 @@ static bool on_array(const struct graph_node *node)
 	       (node->op == GRAPH_OP_CONV && !precision_vector_conv(node));
 }
 
-/* Operators that copy elements as they are, or only look at them in another way. */
-static bool moves(const struct graph_node *node)
-{
-	switch (node->op) {
-	case GRAPH_OP_TRANSPOSE:
-	case GRAPH_OP_RESHAPE:
-	case GRAPH_OP_CONCAT:
-	case GRAPH_OP_SLICE:
-	case GRAPH_OP_SPLIT:
-	case GRAPH_OP_EXPAND:
-	case GRAPH_OP_GATHER:
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* Operators that read and write fp32 and fp16, each operand as it is. */
 static bool takes_any_float(const struct graph_node *node)
 {
 	if (node->op == GRAPH_OP_CAST)
 		return false;
-	return moves(node) || on_array(node) || precision_on_vector_unit(node) ||
+	return graph_moves_elements(node) || on_array(node) || precision_on_vector_unit(node) ||
 	       (node->op == GRAPH_OP_POOL && node->attr.pool.kind != GRAPH_POOL_LP);
 }
 
@@ -121,7 +104,7 @@ bool *precision_early(struct graph *graph)
 		early.class[i] = i;
 	count_behind(&early);
 	graph_for_each_node(graph, node, following)
-		if (moves(node))
+		if (graph_moves_elements(node))
 			join(&early, node);
 	decide(&early);
 	return early.wide;

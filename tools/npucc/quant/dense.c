@@ -46,8 +46,14 @@ static bool bias_of(struct graph *graph, const struct graph_node *node,
 static bool holds_constants(const struct graph_value *value)
 {
 	const struct graph_node *source = match_op(value, GRAPH_OP_DEQUANTIZE);
+	uint32_t i;
 
-	return graph_is_constant(value) || (source && graph_is_constant(source->inputs[0]));
+	if (!source)
+		return graph_is_constant(value);
+	for (i = 0; i < source->input_count; i++)
+		if (source->inputs[i] && !graph_is_constant(source->inputs[i]))
+			return false;
+	return true;
 }
 
 /* The sum behind a product that is its bias, as Gemm has one, with what is fused onto the sum. */
@@ -67,8 +73,8 @@ static bool take_bias(struct graph *graph, struct graph_node *node)
 	if (graph_node_resize_inputs(graph, node, GRAPH_IN_BIAS + 1) ||
 	    graph_node_set_input(graph, node, GRAPH_IN_BIAS, bias))
 		return false;
-	/* Made of constants, but only before the sum. */
-	if (bias->producer)
+	/* Made of constants, but before the sum only; others may read it before the product. */
+	if (bias->producer && !graph_node_precedes(bias->producer, node))
 		graph_node_move_before(graph, bias->producer, node);
 	node->activation = sum->activation;
 	fuse_take_output(graph, node, sum);

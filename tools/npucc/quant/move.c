@@ -31,16 +31,14 @@ static int64_t axis_behind(const struct graph_node *node, int64_t axis)
 }
 
 /* Nodes whose results are some of their first input's elements, in whatever order. */
-static bool moves_elements(const struct graph_node *node)
+static bool moves_input(const struct graph_node *node)
 {
 	switch (node->op) {
-	case GRAPH_OP_TRANSPOSE:
-	case GRAPH_OP_RESHAPE:
-	case GRAPH_OP_SLICE:
-	case GRAPH_OP_SPLIT:
-	case GRAPH_OP_EXPAND:
+	case GRAPH_OP_CONCAT:
+		return false;
 	case GRAPH_OP_GATHER:
-		return true;
+		/* By computed indices it is a product, which has float results (decompose/gather.c). */
+		return graph_is_constant(node->inputs[1]);
 	case GRAPH_OP_RESIZE:
 		return node->attr.resize.mode == GRAPH_RESIZE_NEAREST &&
 		       node->attr.resize.coordinate != GRAPH_COORDINATE_CROP_AND_RESIZE;
@@ -48,7 +46,7 @@ static bool moves_elements(const struct graph_node *node)
 		/* Scales are positive: the greatest number is the greatest integer's. */
 		return node->attr.pool.kind == GRAPH_POOL_MAX;
 	default:
-		return false;
+		return graph_moves_elements(node);
 	}
 }
 
@@ -104,7 +102,7 @@ uint32_t quant_move_dequantize(struct graph *graph, struct graph_node *node)
 	int64_t axis = 0;
 	uint32_t i;
 
-	if (!moves_elements(node))
+	if (!moves_input(node))
 		return 0;
 	dequantize = match_op(node->inputs[0], GRAPH_OP_DEQUANTIZE);
 	if (!dequantize || !quant_is_byte(dequantize->inputs[0]->dtype))

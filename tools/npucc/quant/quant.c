@@ -9,7 +9,7 @@ static uint32_t (*const passes[])(struct graph *graph, struct graph_node *node) 
 	quant_move_dequantize, quant_requantize, quant_dense, quant_elementwise, quant_concat,
 };
 
-static bool speaks_of_integers(const struct graph *graph)
+bool quant_speaks_of_integers(const struct graph *graph)
 {
 	const struct graph_node *node;
 
@@ -49,7 +49,7 @@ int quant_graph(struct graph *graph, uint32_t *count, struct diag *diag)
 	struct graph_node *node;
 
 	*count = 0;
-	if (!speaks_of_integers(graph))
+	if (!quant_speaks_of_integers(graph))
 		return 0;
 	run_passes(graph);
 	graph_remove_dead(graph);

@@ -18,6 +18,9 @@
  */
 int quant_graph(struct graph *graph, uint32_t *count, struct diag *diag);
 
+/* quant_speaks_of_integers - there is a QUANTIZE or DEQUANTIZE in @graph. */
+bool quant_speaks_of_integers(const struct graph *graph);
+
 /* The parts. Each rewrites @node where it applies and returns the number of rewrites. */
 uint32_t quant_move_dequantize(struct graph *graph, struct graph_node *node);
 uint32_t quant_move_quantize(struct graph *graph, struct graph_node *node);
