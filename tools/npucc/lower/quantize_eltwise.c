@@ -182,22 +182,18 @@ int lower_quantized_eltwise(struct lower *lower, struct graph_node *node)
 		return lower_bytes(lower, node);
 	if (read_operand(&job, 0, &a) || read_operand(&job, 1, &b))
 		return -1;
-	switch (activation->kind) {
-	case GRAPH_ACTIVATION_NONE:
+	if (activation->kind == GRAPH_ACTIVATION_NONE) {
 		build(&job, VECTOR_OUT, &a, &b, unit);
-		break;
-	case GRAPH_ACTIVATION_RELU:
+	} else if (activation->kind == GRAPH_ACTIVATION_RELU && !activation->affine) {
 		/* Scales are positive, so the sign is that of the number. */
 		build(&job, VECTOR_TEMP0, &a, &b, unit);
 		vector_step(&job.program, NPU_VEC_MAX, VECTOR_OUT, VECTOR_TEMP0, VECTOR_SCALAR,
 			    VECTOR_NONE, 0);
-		break;
-	default:
+	} else {
 		build(&job, VECTOR_TEMP0, &a, &b, 1);
 		vector_activation(&job.program, activation, VECTOR_TEMP0, VECTOR_TEMP0);
 		vector_step(&job.program, NPU_VEC_MUL, VECTOR_OUT, VECTOR_TEMP0, VECTOR_SCALAR,
 			    VECTOR_NONE, (float)(1 / unit));
-		break;
 	}
 	return quantize_run(&job);
 }
