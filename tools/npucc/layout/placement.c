@@ -22,6 +22,18 @@ enum npu_dtype layout_dtype(enum graph_dtype dtype, enum npu_dtype float_type)
 	}
 }
 
+bool layout_same_bits(enum graph_dtype from, enum graph_dtype to)
+{
+	if (graph_dtype_is_float(from) || graph_dtype_is_float(to))
+		return graph_dtype_is_float(from) && graph_dtype_is_float(to);
+	if (from == to || from == GRAPH_DTYPE_BOOL)
+		return layout_dtype(from, NPU_DTYPE_FP16) == layout_dtype(to, NPU_DTYPE_FP16);
+	/* Held in 32 bits, of which a cast to it keeps 16. */
+	if (to == GRAPH_DTYPE_U16 || to == GRAPH_DTYPE_BOOL)
+		return false;
+	return layout_dtype(from, NPU_DTYPE_FP16) == layout_dtype(to, NPU_DTYPE_FP16);
+}
+
 const struct placement *placement_of(const struct graph_value *value)
 {
 	return value->user;

@@ -51,6 +51,12 @@ int layout_plan(struct graph *graph, enum npu_dtype float_type, enum layout_pref
 /* layout_dtype - how the device holds elements of @dtype; floats become @float_type. */
 enum npu_dtype layout_dtype(enum graph_dtype dtype, enum npu_dtype float_type);
 
+/*
+ * layout_same_bits - a CAST from @from to @to leaves the device's bits as they are: floats, and
+ * integers that it holds in one type.
+ */
+bool layout_same_bits(enum graph_dtype from, enum graph_dtype to);
+
 /* layout_is_view - @node's outputs all share the memory of its input: there is nothing to do. */
 bool layout_is_view(const struct graph_node *node);
 

@@ -126,18 +126,12 @@ static bool view_gather(const struct graph_node *node, const struct placement *s
 	return true;
 }
 
-/* A change of type that the device does not see, since it holds both alike. */
+/* A change of type that the device does not see. */
 static bool view_cast(const struct graph_node *node, const struct placement *source,
 		      struct placement *view)
 {
-	enum graph_dtype from = node->inputs[0]->dtype, to = node->outputs[0]->dtype;
-	bool floats = graph_dtype_is_float(from) && graph_dtype_is_float(to);
-	bool integers =
-		!graph_dtype_is_float(from) && !graph_dtype_is_float(to) && to != GRAPH_DTYPE_BOOL;
-
 	*view = *source;
-	return floats ||
-	       (integers && layout_dtype(from, source->dtype) == layout_dtype(to, source->dtype));
+	return layout_same_bits(node->inputs[0]->dtype, node->outputs[0]->dtype);
 }
 
 bool view_output(const struct graph_node *node, uint32_t index, const struct placement *source,
