@@ -40,13 +40,14 @@ static void binary(struct vector_program *program, enum npu_vec function, enum v
 	vector_step(program, function, dst, a, b, VECTOR_NONE, scalar);
 }
 
-static struct eltwise_operand operand_of(struct sources *sources, const struct graph_value *value,
-					 bool may_be_scalar)
+static struct eltwise_operand operand_of(struct sources *sources, const struct graph_node *node,
+					 uint32_t index, bool may_be_scalar)
 {
 	struct eltwise_operand operand = { .slot = VECTOR_SCALAR };
 
-	if (!may_be_scalar || !constant_scalar(value, &operand.scalar))
-		operand.slot = stream_source(sources, value);
+	if (!may_be_scalar || !constant_scalar(node->inputs[index], &operand.scalar) ||
+	    !eltwise_takes_number(node->attr.eltwise, index, operand.scalar))
+		operand.slot = stream_source(sources, node->inputs[index]);
 	return operand;
 }
 
@@ -59,8 +60,8 @@ static int build_eltwise(const struct graph_node *node, struct vector_program *p
 	struct eltwise_operand a, b;
 
 	/* An instruction has one immediate: with two numbers the second is streamed. */
-	a = operand_of(sources, node->inputs[0], true);
-	b = operand_of(sources, node->inputs[1], a.slot != VECTOR_SCALAR);
+	a = operand_of(sources, node, 0, true);
+	b = operand_of(sources, node, 1, a.slot != VECTOR_SCALAR);
 	if (!eltwise_function(program, kind, dst, a, b))
 		return -1;
 	if (fused)

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* Exponents up to here are products; beyond, logarithms are as good and shorter. */
-#define PRODUCT_EXPONENT_MAX 8
+/* Exponents up to here are products, two a bit; beyond, logarithms are shorter. */
+#define PRODUCT_EXPONENT_MAX 255
 /* Stands for log 0 where it is multiplied by an exponent that may be 0. */
 #define LOG_ZERO -1e30f
 
@@ -87,20 +87,34 @@ static void exclusive_or(struct vector_program *program, enum vector_slot dst,
 }
 
 /* ---------------------------------------------------------------------------- powers */
+/* By squares: TEMP1 goes through x^2, x^4, ... */
 static void integer_power(struct vector_program *program, enum vector_slot dst, enum vector_slot x,
 			  int exponent)
 {
-	int count = exponent < 0 ? -exponent : exponent;
-	enum vector_slot product = x;
+	int left = exponent < 0 ? -exponent : exponent;
+	enum vector_slot product = VECTOR_NONE, square = x;
 
 	if (exponent == 0) {
 		scaled(program, NPU_VEC_MUL, VECTOR_TEMP0, x, 0);
 		scaled(program, NPU_VEC_ADD, dst, VECTOR_TEMP0, 1);
 		return;
 	}
-	for (int i = 1; i < count; i++) {
-		vector_step(program, NPU_VEC_MUL, VECTOR_TEMP0, product, x, VECTOR_NONE, 0);
-		product = VECTOR_TEMP0;
+	while (left) {
+		if (left & 1 && product != VECTOR_NONE) {
+			vector_step(program, NPU_VEC_MUL, VECTOR_TEMP0, product, square, VECTOR_NONE,
+				    0);
+			product = VECTOR_TEMP0;
+		} else if (left == 1 || (left & 1 && square == x)) {
+			product = square;
+		} else if (left & 1) {
+			unary(program, NPU_VEC_COPY, VECTOR_TEMP0, square);
+			product = VECTOR_TEMP0;
+		}
+		left >>= 1;
+		if (!left)
+			break;
+		vector_step(program, NPU_VEC_MUL, VECTOR_TEMP1, square, square, VECTOR_NONE, 0);
+		square = VECTOR_TEMP1;
 	}
 	unary(program, exponent < 0 ? NPU_VEC_RECIPROCAL : NPU_VEC_COPY, dst, product);
 }
@@ -144,27 +158,29 @@ static void power_of_operands(struct vector_program *program, enum vector_slot d
 	vector_step(program, NPU_VEC_MUL, dst, VECTOR_TEMP0, VECTOR_TEMP1, VECTOR_NONE, 0);
 }
 
-static bool power(struct vector_program *program, enum vector_slot dst, struct eltwise_operand x,
+static void power(struct vector_program *program, enum vector_slot dst, struct eltwise_operand x,
 		  struct eltwise_operand y)
 {
 	if (x.slot == VECTOR_SCALAR) {
-		if (!(x.scalar > 0))
-			return false;
 		scaled(program, NPU_VEC_MUL, VECTOR_TEMP0, y.slot, logf(x.scalar));
 		unary(program, NPU_VEC_EXP, dst, VECTOR_TEMP0);
-		return true;
-	}
-	if (y.slot != VECTOR_SCALAR) {
+	} else if (y.slot != VECTOR_SCALAR) {
 		power_of_operands(program, dst, x.slot, y.slot);
-		return true;
-	}
-	if (fabsf(y.scalar) <= PRODUCT_EXPONENT_MAX && y.scalar == truncf(y.scalar))
+	} else if (y.scalar == truncf(y.scalar)) {
 		integer_power(program, dst, x.slot, (int)y.scalar);
-	else if (y.scalar != truncf(y.scalar))
+	} else {
 		real_power(program, dst, x.slot, y.scalar);
-	else
-		return false;
-	return true;
+	}
+}
+
+bool eltwise_takes_number(enum graph_eltwise_kind kind, uint32_t index, float number)
+{
+	if (kind != GRAPH_ELTWISE_POW)
+		return true;
+	if (index == 0)
+		return number > 0 && isfinite(number);
+	return isfinite(number) &&
+	       (number != truncf(number) || fabsf(number) <= PRODUCT_EXPONENT_MAX);
 }
 
 /* ---------------------------------------------------------------------------- all */
@@ -211,7 +227,8 @@ bool eltwise_function(struct vector_program *program, enum graph_eltwise_kind ki
 		exclusive_or(program, dst, a, b);
 		return true;
 	case GRAPH_ELTWISE_POW:
-		return power(program, dst, a, b);
+		power(program, dst, a, b);
+		return true;
 	default:
 		return false;
 	}

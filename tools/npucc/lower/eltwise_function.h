@@ -18,4 +18,10 @@ struct eltwise_operand {
 bool eltwise_function(struct vector_program *program, enum graph_eltwise_kind kind,
 		      enum vector_slot dst, struct eltwise_operand a, struct eltwise_operand b);
 
+/*
+ * eltwise_takes_number - whether operand @index (0 or 1) of @kind may be @number rather than streamed: powers
+ * have forms for some only.
+ */
+bool eltwise_takes_number(enum graph_eltwise_kind kind, uint32_t index, float number);
+
 #endif
