@@ -94,6 +94,7 @@ static void open_layer(struct backend *backend, const struct graph_node *node,
 
 	*layer = (struct program_layer){ .name = node->name,
 					 .op = node->op_type,
+					 .origin = node->origin,
 					 .mark = backend->lower.marks };
 	for (cluster = 0; cluster < backend->lower.clusters; cluster++)
 		stream_bytes(backend->lower.streams[cluster], &layer->start[cluster]);

@@ -176,7 +176,7 @@ static int parse_option(struct options *options, int option, char *value)
 		return 0;
 	case OPTION_DUMP:
 		options->dump = value;
-		return parse_choice(value, stages, "--dump is import, fold or fuse, not '%s'",
+		return parse_choice(value, stages, "--dump is import, fuse or quant, not '%s'",
 				    &index);
 	case OPTION_LOG:
 		options->log = value;

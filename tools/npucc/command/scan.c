@@ -5,11 +5,11 @@
 #include "../scan/scan.h"
 #include "compile.h"
 
-/* The row of a node; the parts of one that was taken apart carry its name. */
-static struct scan_row *row_named(struct scan_report *report, const char *name)
+/* The row of the node that one of the back end was made of. */
+static struct scan_row *row_of(struct scan_report *report, uint32_t origin)
 {
 	for (uint32_t i = 0; i < report->row_count; i++)
-		if (!strcmp(report->rows[i].node->name, name))
+		if (report->rows[i].node->id == origin)
 			return &report->rows[i];
 	return NULL;
 }
@@ -31,7 +31,7 @@ static int refuse_row(struct scan_report *report, struct scan_row *row, struct a
 static void add_cycles(struct scan_report *report, const struct program *program)
 {
 	for (uint32_t i = 0; i < program->layer_count; i++) {
-		struct scan_row *row = row_named(report, program->layers[i].name);
+		struct scan_row *row = row_of(report, program->layers[i].origin);
 
 		if (row)
 			row->cycles += program->layers[i].predicted_cycles;
@@ -59,7 +59,7 @@ static int try_backend(const struct options *options, struct graph *graph,
 	} else {
 		text = diag_first_error(&problems);
 		if (compiled.refused)
-			row = row_named(report, compiled.refused->name);
+			row = row_of(report, compiled.refused->origin);
 		if (!row || !text)
 			result = diag_error(diag, "%s", text ? text : "the model cannot be compiled");
 		else if (refuse_row(report, row, graph->arena, text))

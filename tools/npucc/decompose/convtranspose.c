@@ -176,8 +176,11 @@ int decompose_convtranspose(struct decompose *d)
 	};
 	struct graph_value *value;
 
-	if (bias)
+	if (bias) {
 		bias = phase_bias(d, &shape, bias);
+		if (!bias)
+			return decompose_finish(d, NULL);
+	}
 	value = convolution(d, &shape, phase_weights(d, &shape), bias);
 	if (value && !residual)
 		value->producer->activation = node->activation;

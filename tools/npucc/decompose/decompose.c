@@ -12,6 +12,7 @@ static struct graph_node *new_node(struct decompose *d, enum graph_op op,
 
 	if (!node)
 		return NULL;
+	node->origin = d->node->origin;
 	if (attr)
 		node->attr = *attr;
 	for (uint32_t i = 0; i < count; i++)
@@ -42,6 +43,18 @@ struct graph_value *decompose_stated(struct decompose *d, enum graph_op op,
 		return NULL;
 	graph_value_set_shape(node->outputs[0], rank, dims);
 	return graph_check_node(node, d->diag) ? NULL : node->outputs[0];
+}
+
+struct graph_value *decompose_cast(struct decompose *d, struct graph_value *x, enum graph_dtype dtype)
+{
+	struct graph_value *y;
+
+	if (!x || x->dtype == dtype)
+		return x;
+	y = decompose_stated(d, GRAPH_OP_CAST, NULL, x, x->rank, x->dims);
+	if (y)
+		y->dtype = dtype;
+	return y;
 }
 
 struct graph_value *decompose_reshape(struct decompose *d, struct graph_value *x, uint32_t rank,

@@ -34,6 +34,7 @@ struct graph_value *decompose_stated(struct decompose *d, enum graph_op op,
 /* Short forms. */
 struct graph_value *decompose_reshape(struct decompose *d, struct graph_value *x, uint32_t rank,
 				      const int64_t *dims);
+struct graph_value *decompose_cast(struct decompose *d, struct graph_value *x, enum graph_dtype dtype);
 struct graph_value *decompose_activation(struct decompose *d, struct graph_value *x,
 					 enum graph_activation_kind kind, float alpha, float beta);
 struct graph_value *decompose_eltwise(struct decompose *d, enum graph_eltwise_kind kind,

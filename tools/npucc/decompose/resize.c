@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "../graph/infer.h"
 #include "decompose.h"
-
-static bool changes_dim(const struct graph_node *node, uint32_t dim)
-{
-	const struct graph_attr_resize *resize = &node->attr.resize;
-
-	if (resize->coordinate == GRAPH_COORDINATE_CROP_AND_RESIZE &&
-	    (resize->roi_start[dim] != 0 || resize->roi_end[dim] != 1))
-		return true;
-	return node->inputs[0]->dims[dim] != node->outputs[0]->dims[dim] || resize->scale[dim] != 1;
-}
 
 /* The part of an interpolation along one dim: the others stay as they are. */
 static struct graph_value *along(struct decompose *d, struct graph_value *x, uint32_t dim)
@@ -39,7 +30,7 @@ static bool steps_unevenly(const struct graph_node *node)
 	for (uint32_t dim = 0; dim < node->inputs[0]->rank; dim++) {
 		int64_t in = node->inputs[0]->dims[dim], out = node->outputs[0]->dims[dim];
 
-		if (changes_dim(node, dim) && out % in && in % out)
+		if (graph_resizes(node, dim) && out % in && in % out)
 			return true;
 	}
 	return false;
@@ -54,11 +45,11 @@ int decompose_resize(struct decompose *d)
 	if (d->node->attr.resize.mode == GRAPH_RESIZE_NEAREST && !steps_unevenly(d->node))
 		return 0;
 	for (uint32_t dim = 0; dim < d->node->inputs[0]->rank; dim++)
-		count += changes_dim(d->node, dim);
+		count += graph_resizes(d->node, dim);
 	if (count < 2)
 		return 0;
 	for (uint32_t dim = 0; dim < d->node->inputs[0]->rank; dim++)
-		if (changes_dim(d->node, dim))
+		if (graph_resizes(d->node, dim))
 			value = along(d, value, dim);
 	return decompose_finish(d, value);
 }

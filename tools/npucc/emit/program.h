@@ -17,6 +17,7 @@
 /* One layer: a node's instructions between two marks. */
 struct program_layer {
 	const char *name, *op;
+	uint32_t origin;		/* of the node: see graph.h */
 	uint32_t mark;
 	uint64_t macs, predicted_cycles, dram_bytes;
 	size_t start[NPU_PROGRAM_CLUSTERS_MAX];	/* offset in each cluster's stream */

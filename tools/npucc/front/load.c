@@ -99,6 +99,7 @@ static int run_stages(struct npucc_model *model, struct wire_bytes bytes,
 	};
 	uint64_t disabled = options->disabled_passes;
 	uint32_t integers;
+	bool quantized;
 
 	import.model = onnx_parse(bytes, &model->arena, diag);
 	if (!import.model)
@@ -122,10 +123,11 @@ static int run_stages(struct npucc_model *model, struct wire_bytes bytes,
 	if (fuse_graph(model->graph, options->fusion, disabled, diag))
 		return -1;
 	dump(model, options, "fuse");
+	quantized = quant_speaks_of_integers(model->graph);
 	if (quant_graph(model->graph, &integers, diag))
 		return -1;
 	/* Weights that only were stored as integers are constants now. */
-	if (!integers && fuse_graph(model->graph, options->fusion, disabled, diag))
+	if (quantized && !integers && fuse_graph(model->graph, options->fusion, disabled, diag))
 		return -1;
 	dump(model, options, "quant");
 	return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Movement by an index map for each dim: RESIZE to the nearest, PAD by reflection, edge or wrapping,
- * TILE. A map is cut into runs in which input positions step evenly, each repeated as often;
- * a combination of runs, one of each dim, is one copy of strided memory.
+ * Movement by an index map for each dim: RESIZE to the nearest, PAD by reflection, edge or wrapping. A map is cut
+ * into runs in which input positions step evenly, each repeated as often; a combination of runs, one of each dim, is one
+ * copy of strided memory. TILE is a single one.
  */
 #include "../fold/eval.h"
 #include "copy.h"
@@ -81,7 +81,7 @@ static int fill_index(const struct remap *remap, uint32_t dim, int64_t *index)
 						    GRAPH_COORDINATE_CROP_AND_RESIZE))
 		return resize_map(remap, dim, index);
 	for (int64_t at = 0; at < remap->out.dims[dim]; at++)
-		index[at] = node->op == GRAPH_OP_PAD ? padded(&node->attr.pad, dim, in, at) : at % in;
+		index[at] = node->op == GRAPH_OP_PAD ? padded(&node->attr.pad, dim, in, at) : at;
 	return 0;
 }
 
@@ -152,6 +152,29 @@ static bool add_dim(struct placement *out, struct placement *in, int64_t size, i
 	return true;
 }
 
+static int refuse_rank(const struct remap *remap)
+{
+	return diag_error(remap->lower->diag,
+			  "node '%s' (%s): its dims and their repeats are more than %u; split it into two",
+			  remap->node->name, remap->node->op_type, GRAPH_MAX_RANK);
+}
+
+/* TILE: each dim behind one that repeats it. */
+static int copy_tiles(const struct remap *remap)
+{
+	struct placement out = remap->out, in = remap->in;
+	bool fits = true;
+
+	out.rank = in.rank = 0;
+	for (uint32_t d = 0; d < remap->out.rank; d++) {
+		int64_t size = remap->in.dims[d], stride = remap->out.strides[d];
+
+		fits &= add_dim(&out, &in, remap->out.dims[d] / size, size * stride, 0);
+		fits &= add_dim(&out, &in, size, stride, remap->in.strides[d]);
+	}
+	return fits ? copy_region(remap->lower, remap->node, &out, &in) : refuse_rank(remap);
+}
+
 /* Copies the combination of runs @at, one index a dim. */
 static int copy_runs(const struct remap *remap, const uint32_t *at)
 {
@@ -171,9 +194,7 @@ static int copy_runs(const struct remap *remap, const uint32_t *at)
 		fits &= add_dim(&out, &in, run->repeat, out_stride, 0);
 	}
 	if (!fits)
-		return diag_error(remap->lower->diag,
-				  "node '%s' (%s): repeats in more than %u dims at once; split it into two",
-				  remap->node->name, remap->node->op_type, GRAPH_MAX_RANK / 2);
+		return refuse_rank(remap);
 	if (outside)
 		return copy_fill(remap->lower, remap->node, &out, remap->node->attr.resize.extrapolation);
 	return copy_region(remap->lower, remap->node, &out, &in);
@@ -196,6 +217,8 @@ int lower_remap(struct lower *lower, struct graph_node *node)
 
 	if (lower_read_placement(lower, node->inputs[0], &remap.in))
 		return -1;
+	if (node->op == GRAPH_OP_TILE)
+		return copy_tiles(&remap);
 	for (uint32_t d = 0; d < remap.out.rank; d++)
 		if (make_map(&remap, d))
 			return -1;

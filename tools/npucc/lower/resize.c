@@ -5,6 +5,7 @@
  * positions with equal weights, for everything else in the tile at once.
  */
 #include "../fold/eval.h"
+#include "../graph/infer.h"
 #include "tile.h"
 
 #include <string.h>
@@ -17,6 +18,11 @@ struct position {
 	bool outside;
 };
 
+/* Output positions first, first + step, ...: equal weights, sources evenly apart. */
+struct batch {
+	int64_t first, count, step, distance;
+};
+
 struct resize {
 	struct lower *lower;
 	const struct graph_node *node;
@@ -27,6 +33,8 @@ struct resize {
 	struct position *positions;
 	float *weights;
 	int64_t *sources;
+	struct batch *batches;		/* every position in one of them */
+	uint32_t batch_count;
 };
 
 /* ------------------------------------------------------------------------- weights */
@@ -44,27 +52,48 @@ static void add_tap(struct resize *resize, struct position *position, int64_t so
 	position->count++;
 }
 
-static int plan_weights(struct resize *resize)
+static int taps_at(const struct resize *resize, int64_t at, struct eval_taps *taps)
 {
-	const struct graph_attr_resize *attr = &resize->node->attr.resize;
-	struct arena *arena = resize->lower->arena;
-	struct eval_taps *taps = arena_alloc(arena, sizeof(*taps));
-	uint64_t room = (uint64_t)resize->out * (uint64_t)resize->in;
-	uint32_t used = 0;
+	if (!eval_resize_taps(&resize->node->attr.resize, resize->axis, resize->in, resize->out, at, taps))
+		return 0;
+	return diag_error(resize->lower->diag,
+			  "node '%s' (%s): its scale is out of range; give sizes instead",
+			  resize->node->name, resize->node->op_type);
+}
 
-	/* An input position is tapped at most once by each output position. */
+/* Room for the taps of every position: a few each, as a rule. */
+static int alloc_weights(struct resize *resize, struct eval_taps *taps)
+{
+	struct arena *arena = resize->lower->arena;
+	uint64_t room = 0;
+
+	for (int64_t at = 0; at < resize->out; at++) {
+		if (taps_at(resize, at, taps))
+			return -1;
+		room += (uint64_t)taps->count + 1;
+	}
 	resize->positions = arena_alloc_array(arena, (uint64_t)resize->out, sizeof(*resize->positions));
 	resize->weights = arena_alloc_array(arena, room, sizeof(*resize->weights));
 	resize->sources = arena_alloc_array(arena, room, sizeof(*resize->sources));
-	if (!taps || !resize->positions || !resize->weights || !resize->sources)
+	if (!resize->positions || !resize->weights || !resize->sources)
 		return diag_error(resize->lower->diag, "out of memory");
+	return 0;
+}
+
+static int plan_weights(struct resize *resize)
+{
+	struct eval_taps *taps = arena_alloc(resize->lower->arena, sizeof(*taps));
+	uint32_t used = 0;
+
+	if (!taps)
+		return diag_error(resize->lower->diag, "out of memory");
+	if (alloc_weights(resize, taps))
+		return -1;
 	for (int64_t at = 0; at < resize->out; at++) {
 		struct position *position = &resize->positions[at];
 
-		if (eval_resize_taps(attr, resize->axis, resize->in, resize->out, at, taps))
-			return diag_error(resize->lower->diag,
-					  "node '%s' (%s): its scale is out of range; give sizes instead",
-					  resize->node->name, resize->node->op_type);
+		if (taps_at(resize, at, taps))
+			return -1;
 		*position = (struct position){ .first = used, .outside = taps->outside };
 		for (int64_t i = 0; i < taps->count; i++)
 			if (taps->weight[i] != 0)
@@ -96,11 +125,6 @@ static bool moved_by(const struct resize *resize, int64_t a, int64_t b, int64_t 
 			return false;
 	return true;
 }
-
-/* Output positions first, first + step, ...: equal weights, sources evenly apart. */
-struct batch {
-	int64_t first, count, step, distance;
-};
 
 /* The longest batch from @first with that step; positions already done are in @done. */
 static struct batch batch_from(const struct resize *resize, int64_t first, int64_t step,
@@ -135,6 +159,28 @@ static struct batch longest_batch(const struct resize *resize, int64_t first, co
 			best = batch;
 	}
 	return best;
+}
+
+/* The same for every tile. */
+static int plan_batches(struct resize *resize)
+{
+	struct arena *arena = resize->lower->arena;
+	bool *done = arena_alloc_array(arena, (uint64_t)resize->out, sizeof(*done));
+
+	resize->batches = arena_alloc_array(arena, (uint64_t)resize->out, sizeof(*resize->batches));
+	if (!done || !resize->batches)
+		return diag_error(resize->lower->diag, "out of memory");
+	for (int64_t at = 0; at < resize->out; at++) {
+		struct batch *batch;
+
+		if (done[at])
+			continue;
+		batch = &resize->batches[resize->batch_count++];
+		*batch = longest_batch(resize, at, done);
+		for (int64_t i = 0; i < batch->count; i++)
+			done[batch->first + i * batch->step] = true;
+	}
+	return 0;
 }
 
 /* ------------------------------------------------------------------------- vectors */
@@ -184,26 +230,14 @@ static void emit_batch(const struct resize *resize, const struct buffers *buffer
 			   resize->node->attr.resize.extrapolation);
 }
 
-static int compute(const struct resize *resize, struct buffers *buffers, const struct tile *tile)
+static void compute(const struct resize *resize, struct buffers *buffers, const struct tile *tile)
 {
 	uint32_t in = ring_consume_begin(&buffers->in), out = ring_produce_begin(&buffers->out);
-	bool *done = arena_alloc_array(resize->lower->arena, (uint64_t)resize->out, sizeof(*done));
 
-	if (!done)
-		return diag_error(resize->lower->diag, "out of memory");
-	for (int64_t at = 0; at < resize->out; at++) {
-		struct batch batch;
-
-		if (done[at])
-			continue;
-		batch = longest_batch(resize, at, done);
-		for (int64_t i = 0; i < batch.count; i++)
-			done[batch.first + i * batch.step] = true;
-		emit_batch(resize, buffers, tile, &batch, in, out);
-	}
+	for (uint32_t i = 0; i < resize->batch_count; i++)
+		emit_batch(resize, buffers, tile, &resize->batches[i], in, out);
 	ring_consume_end(&buffers->in);
 	ring_produce_end(&buffers->out);
-	return 0;
 }
 
 /* ----------------------------------------------------------------------- transfers */
@@ -282,8 +316,7 @@ static int resize_cluster(struct resize *resize, uint32_t cluster)
 		if (index + 1 < last)
 			load(resize, &buffers, index + 1);
 		tile_at(&resize->kept, index, &tile);
-		if (compute(resize, &buffers, &tile))
-			return -1;
+		compute(resize, &buffers, &tile);
 		store(resize, &buffers, &tile);
 	}
 	return 0;
@@ -319,14 +352,8 @@ static bool choose_tiles(struct resize *resize, const struct space *space)
 
 static uint32_t resized_dim(const struct graph_node *node)
 {
-	const struct graph_value *in = node->inputs[0], *out = node->outputs[0];
-
-	const struct graph_attr_resize *resize = &node->attr.resize;
-	bool crops = resize->coordinate == GRAPH_COORDINATE_CROP_AND_RESIZE;
-
-	for (uint32_t i = 0; i < in->rank; i++)
-		if (in->dims[i] != out->dims[i] || resize->scale[i] != 1 ||
-		    (crops && (resize->roi_start[i] != 0 || resize->roi_end[i] != 1)))
+	for (uint32_t i = 0; i < node->inputs[0]->rank; i++)
+		if (graph_resizes(node, i))
 			return i;
 	return 0;
 }
@@ -344,7 +371,7 @@ int lower_resize(struct lower *lower, struct graph_node *node)
 	resize.out = out->dims[resize.axis];
 	resize.in_stride = in.strides[resize.axis];
 	resize.out_stride = out->strides[resize.axis];
-	if (plan_weights(&resize))
+	if (plan_weights(&resize) || plan_batches(&resize))
 		return -1;
 	kept_space(&resize, *out, in, &space);
 	if (!choose_tiles(&resize, &space))

@@ -7,23 +7,28 @@
 
 /* ONNX operators that become each operator of the graph, for people. */
 static const char *const onnx_names[GRAPH_OP_COUNT] = {
-	[GRAPH_OP_CONV] = "Conv (1-D, 2-D)",
+	[GRAPH_OP_CONV] = "Conv (1-D, 2-D), QLinearConv, ConvInteger",
 	[GRAPH_OP_CONVTRANSPOSE] = "ConvTranspose (1-D, 2-D)",
-	[GRAPH_OP_MATMUL] = "MatMul, Gemm",
-	[GRAPH_OP_ELTWISE] = "functions of two operands: Add, Sub, Mul, Div, Max, Min, Pow, Sum, Mean, "
-			     "comparisons, And, Or, Xor",
-	[GRAPH_OP_ACTIVATION] = "functions of one operand: Relu, Clip, Sigmoid, Gelu, Exp, ...",
+	[GRAPH_OP_MATMUL] = "MatMul, Gemm, QLinearMatMul, MatMulInteger",
+	[GRAPH_OP_ELTWISE] = "Functions of two or more operands: Add, Sub, Mul, Div, Max, Min, Mod, Pow, Sum, Mean, Equal, "
+			     "Greater, GreaterOrEqual, Less, LessOrEqual, And, Or, Xor",
+	[GRAPH_OP_ACTIVATION] =
+		"Functions of one operand: Abs, Acos, Acosh, Asin, Asinh, Atan, Atanh, Ceil, Celu, Clip, Cos, Cosh, Elu, Erf, "
+		"Exp, FastGelu, Floor, Gelu, HardSigmoid, HardSwish, IsInf, IsNaN, LeakyRelu, Log, Mish, Neg, Not, QuickGelu, "
+		"Reciprocal, Relu, Round, Selu, Shrink, Sigmoid, Sign, Sin, Sinh, Softplus, Softsign, Sqrt, Swish, Tan, Tanh, "
+		"ThresholdedRelu",
 	[GRAPH_OP_PRELU] = "PRelu",
-	[GRAPH_OP_POOL] = "MaxPool, AveragePool, GlobalMaxPool, GlobalAveragePool",
-	[GRAPH_OP_REDUCE] = "ReduceSum, ReduceMean, ReduceMax, ...",
+	[GRAPH_OP_POOL] = "MaxPool, AveragePool, LpPool, GlobalMaxPool, GlobalAveragePool, GlobalLpPool (1-D, 2-D)",
+	[GRAPH_OP_REDUCE] = "ReduceSum, ReduceMean, ReduceMax, ReduceMin, ReduceProd, ReduceL1, ReduceL2, ReduceSumSquare, "
+			    "ReduceLogSum, ReduceLogSumExp, ArgMax, ArgMin",
 	[GRAPH_OP_SOFTMAX] = "Softmax, LogSoftmax",
-	[GRAPH_OP_LAYERNORM] = "LayerNormalization",
+	[GRAPH_OP_LAYERNORM] = "LayerNormalization, RMSNormalization, SimplifiedLayerNormalization",
 	[GRAPH_OP_INSTANCENORM] = "InstanceNormalization",
 	[GRAPH_OP_GROUPNORM] = "GroupNormalization",
 	[GRAPH_OP_LRN] = "LRN",
 	[GRAPH_OP_BATCHNORM] = "BatchNormalization",
-	[GRAPH_OP_TRANSPOSE] = "Transpose",
-	[GRAPH_OP_RESHAPE] = "Reshape, Flatten, Squeeze, Unsqueeze, Identity",
+	[GRAPH_OP_TRANSPOSE] = "Transpose, and with reshape DepthToSpace, SpaceToDepth",
+	[GRAPH_OP_RESHAPE] = "Reshape, Flatten, Squeeze, Unsqueeze, Identity, Dropout",
 	[GRAPH_OP_CONCAT] = "Concat",
 	[GRAPH_OP_SLICE] = "Slice",
 	[GRAPH_OP_SPLIT] = "Split",
@@ -100,10 +105,22 @@ int main(void)
 	puts(".. SPDX-License-Identifier: MIT\n"
 	     ".. Written by tools/npucc/scan/document.c from the table of limits; do not edit.");
 	print_heading("What npucc compiles", '=');
-	puts("The importer makes one of the operators below of each ONNX operator, whatever its opset; those\n"
-	     "that are not named here are refused. ``npucc scan`` checks a model's nodes against these\n"
-	     "limits, field by field, and the compiler refuses by the same table. Beyond it a node is refused only\n"
-	     "where no tile of it fits local SRAM, or its operands need strides that no descriptor can hold.");
+	puts("The importer makes one or more of the operators below of each ONNX operator that is named here, whatever its\n"
+	     "opset; others are refused. BiasGelu, LpNormalization, MeanVarianceNormalization, Trilu and functions of the model become\n"
+	     "several. If and Loop, and what depends on shapes and constants only (Constant, ConstantOfShape, CumSum, NonZero, Range,\n"
+	     "Shape, Size, ...), are done when compiling.\n"
+	     "\n"
+	     "``npucc scan`` checks a model's nodes against these limits, field by field, and the compiler refuses by the same\n"
+	     "table. What several shapes and layouts decide together the back end refuses, and ``npucc scan`` reports that, too:\n"
+	     "\n"
+	     "* rows, windows or lines of which not one fits local SRAM;\n"
+	     "* operands with a dimension beyond 65,535 or a stride beyond 2 GiB in a tensor descriptor;\n"
+	     "* a Reshape, a Gather or a normalization over dimensions that a Transpose before it has torn apart;\n"
+	     "* convolutions of more images times groups, and products of more matrices, than a program counts;\n"
+	     "* models of more inputs and outputs than a program has arguments.\n"
+	     "\n"
+	     "uint16 and integers of 32 and 64 bits are held in 32 bits with a sign; what an input has beyond them is clamped.\n"
+	     "Moving and casting them is exact; arithmetic and comparisons are done in fp32, which is exact up to 2^24.");
 	print_heading("Every operator", '-');
 	print_table(GRAPH_OP_COUNT);
 	for (int op = GRAPH_OP_UNKNOWN + 1; op < GRAPH_OP_COUNT; op++)

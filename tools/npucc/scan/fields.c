@@ -11,21 +11,6 @@ static const struct graph_value *first_output(const struct graph_node *node)
 	return node->output_count ? node->outputs[0] : NULL;
 }
 
-static int64_t rank_of(const struct graph_value *value)
-{
-	return value && value->has_rank ? (int64_t)value->rank : SCAN_NOT_APPLICABLE;
-}
-
-int64_t scan_input_rank(const struct graph_node *node)
-{
-	return rank_of(first_input(node));
-}
-
-int64_t scan_output_rank(const struct graph_node *node)
-{
-	return rank_of(first_output(node));
-}
-
 int64_t scan_scale_constant(const struct graph_node *node)
 {
 	return graph_is_constant(node->inputs[1]) &&
@@ -40,23 +25,6 @@ int64_t scan_input_dtype(const struct graph_node *node)
 int64_t scan_output_dtype(const struct graph_node *node)
 {
 	return first_output(node) ? (int64_t)first_output(node)->dtype : SCAN_NOT_APPLICABLE;
-}
-
-static int64_t elements_of(const struct graph_value *value)
-{
-	int64_t count = value ? graph_element_count(value) : -1;
-
-	return count < 0 ? SCAN_NOT_APPLICABLE : count;
-}
-
-int64_t scan_input_elements(const struct graph_node *node)
-{
-	return elements_of(first_input(node));
-}
-
-int64_t scan_output_elements(const struct graph_node *node)
-{
-	return elements_of(first_output(node));
 }
 
 static int64_t larger_dim(const struct graph_value *value, int64_t most)
@@ -79,13 +47,6 @@ int64_t scan_largest_dim(const struct graph_node *node)
 	for (i = 0; i < node->output_count; i++)
 		most = larger_dim(node->outputs[i], most);
 	return most;
-}
-
-int64_t scan_batch(const struct graph_node *node)
-{
-	const struct graph_value *x = first_input(node);
-
-	return x && x->has_rank && x->rank ? x->dims[0] : SCAN_NOT_APPLICABLE;
 }
 
 int64_t scan_shapes_known(const struct graph_node *node)
@@ -145,7 +106,6 @@ static const struct graph_window *window_of(const struct graph_node *node)
 
 WINDOW_FIELD(kernel_height, window->kernel[0])
 WINDOW_FIELD(kernel_width, window->kernel[1])
-WINDOW_FIELD(kernel_size, window->kernel[0] * window->kernel[1])
 WINDOW_FIELD(stride_height, window->stride[0])
 WINDOW_FIELD(stride_width, window->stride[1])
 WINDOW_FIELD(dilation_height, window->dilation[0])
@@ -166,46 +126,9 @@ int64_t scan_largest_pad(const struct graph_node *node)
 	return most;
 }
 
-int64_t scan_pad_over_kernel(const struct graph_node *node)
-{
-	const struct graph_window *window = window_of(node);
-	uint32_t i;
-
-	if (!window)
-		return SCAN_NOT_APPLICABLE;
-	for (i = 0; i < 2; i++) {
-		int64_t extent = (window->kernel[i] - 1) * window->dilation[i] + 1;
-
-		if (window->pad_begin[i] >= extent || window->pad_end[i] >= extent)
-			return 1;
-	}
-	return 0;
-}
-
 static bool is_conv(const struct graph_node *node)
 {
 	return node->op == GRAPH_OP_CONV || node->op == GRAPH_OP_CONVTRANSPOSE;
-}
-
-int64_t scan_group(const struct graph_node *node)
-{
-	return is_conv(node) ? node->attr.conv.group : SCAN_NOT_APPLICABLE;
-}
-
-int64_t scan_is_grouped(const struct graph_node *node)
-{
-	if (!is_conv(node))
-		return SCAN_NOT_APPLICABLE;
-	return node->attr.conv.group != 1 && node->attr.conv.group != node->inputs[0]->dims[1];
-}
-
-int64_t scan_output_padding(const struct graph_node *node)
-{
-	const int64_t *padding = node->attr.conv.output_padding;
-
-	if (node->op != GRAPH_OP_CONVTRANSPOSE)
-		return SCAN_NOT_APPLICABLE;
-	return padding[0] > padding[1] ? padding[0] : padding[1];
 }
 
 static bool has_weights(const struct graph_node *node)
@@ -261,28 +184,40 @@ int64_t scan_pool(const struct graph_node *node)
 	return node->op == GRAPH_OP_POOL ? (int64_t)node->attr.pool.kind : SCAN_NOT_APPLICABLE;
 }
 
-int64_t scan_pad_mode(const struct graph_node *node)
-{
-	return node->op == GRAPH_OP_PAD ? (int64_t)node->attr.pad.mode : SCAN_NOT_APPLICABLE;
-}
-
-int64_t scan_resize_mode(const struct graph_node *node)
-{
-	return node->op == GRAPH_OP_RESIZE ? (int64_t)node->attr.resize.mode : SCAN_NOT_APPLICABLE;
-}
-
-int64_t scan_resize_coordinate(const struct graph_node *node)
-{
-	if (node->op != GRAPH_OP_RESIZE)
-		return SCAN_NOT_APPLICABLE;
-	return (int64_t)node->attr.resize.coordinate;
-}
-
 int64_t scan_interpolation_dtype(const struct graph_node *node)
 {
 	if (node->op != GRAPH_OP_RESIZE || node->attr.resize.mode == GRAPH_RESIZE_NEAREST)
 		return SCAN_NOT_APPLICABLE;
 	return scan_input_dtype(node);
+}
+
+int64_t scan_repeated_dims(const struct graph_node *node)
+{
+	const struct graph_value *x = node->inputs[0], *y = node->outputs[0];
+	int64_t count = 0;
+
+	if (node->op != GRAPH_OP_TILE &&
+	    (node->op != GRAPH_OP_RESIZE || node->attr.resize.mode != GRAPH_RESIZE_NEAREST))
+		return SCAN_NOT_APPLICABLE;
+	for (uint32_t i = 0; i < x->rank; i++)
+		count += (x->dims[i] > 1) + (y->dims[i] > x->dims[i]);
+	return count;
+}
+
+int64_t scan_cast_dtype(const struct graph_node *node)
+{
+	if (node->op != GRAPH_OP_CAST)
+		return SCAN_NOT_APPLICABLE;
+	switch (node->inputs[0]->dtype) {
+	case GRAPH_DTYPE_BOOL:
+	case GRAPH_DTYPE_U8:
+	case GRAPH_DTYPE_U16:
+	case GRAPH_DTYPE_U32:
+	case GRAPH_DTYPE_U64:
+		return SCAN_NOT_APPLICABLE;
+	default:
+		return scan_output_dtype(node);
+	}
 }
 
 /* A Gather whose indices are known only when it runs. */
@@ -306,15 +241,6 @@ int64_t scan_lookup_dtype(const struct graph_node *node)
 	return looks_up(node) ? scan_input_dtype(node) : SCAN_NOT_APPLICABLE;
 }
 
-int64_t scan_axis_from_end(const struct graph_node *node)
-{
-	if (node->op == GRAPH_OP_SOFTMAX)
-		return (int64_t)node->inputs[0]->rank - 1 - node->attr.softmax.axis;
-	if (node->op == GRAPH_OP_LAYERNORM)
-		return (int64_t)node->inputs[0]->rank - 1 - node->attr.norm.axis;
-	return SCAN_NOT_APPLICABLE;
-}
-
 const char *scan_dtype_text(int64_t value)
 {
 	return graph_dtype_name((enum graph_dtype)value);
@@ -335,41 +261,11 @@ const char *scan_reduce_text(int64_t value)
 	return graph_reduce_name((enum graph_reduce_kind)value);
 }
 
-static const char *pick(const char *const *names, size_t count, int64_t value)
-{
-	return value >= 0 && (size_t)value < count ? names[value] : "?";
-}
-
-#define PICK(names, value) pick(names, sizeof(names) / sizeof((names)[0]), value)
-
 const char *scan_pool_text(int64_t value)
 {
 	static const char *const names[] = { "max", "average", "lp" };
 
-	return PICK(names, value);
-}
-
-const char *scan_pad_mode_text(int64_t value)
-{
-	static const char *const names[] = { "constant", "reflect", "edge", "wrap" };
-
-	return PICK(names, value);
-}
-
-const char *scan_resize_mode_text(int64_t value)
-{
-	static const char *const names[] = { "nearest", "linear", "cubic" };
-
-	return PICK(names, value);
-}
-
-const char *scan_resize_coordinate_text(int64_t value)
-{
-	static const char *const names[] = { "half_pixel",	   "half_pixel_symmetric",
-					     "pytorch_half_pixel", "align_corners",
-					     "asymmetric",	   "tf_crop_and_resize" };
-
-	return PICK(names, value);
+	return value >= 0 && (size_t)value < sizeof(names) / sizeof(names[0]) ? names[value] : "?";
 }
 
 const char *scan_boolean_text(int64_t value)

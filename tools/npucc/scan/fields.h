@@ -6,31 +6,21 @@
 #include "limits.h"
 
 /* Of every node: of its first input and first output. */
-int64_t scan_input_rank(const struct graph_node *node);
-int64_t scan_output_rank(const struct graph_node *node);
 int64_t scan_input_dtype(const struct graph_node *node);	/* enum graph_dtype */
 int64_t scan_scale_constant(const struct graph_node *node);	/* QUANTIZE, DEQUANTIZE */
 int64_t scan_output_dtype(const struct graph_node *node);
-int64_t scan_input_elements(const struct graph_node *node);
-int64_t scan_output_elements(const struct graph_node *node);
 int64_t scan_largest_dim(const struct graph_node *node);	/* of all inputs, outputs */
 int64_t scan_smallest_dim(const struct graph_node *node);	/* the same, without constants */
-int64_t scan_batch(const struct graph_node *node);		/* first dimension of the input */
 int64_t scan_shapes_known(const struct graph_node *node);	/* 1: every one */
 
 /* CONV, CONVTRANSPOSE, POOL */
 int64_t scan_kernel_height(const struct graph_node *node);
 int64_t scan_kernel_width(const struct graph_node *node);
-int64_t scan_kernel_size(const struct graph_node *node);	/* height * width */
 int64_t scan_stride_height(const struct graph_node *node);
 int64_t scan_stride_width(const struct graph_node *node);
 int64_t scan_dilation_height(const struct graph_node *node);
 int64_t scan_dilation_width(const struct graph_node *node);
 int64_t scan_largest_pad(const struct graph_node *node);
-int64_t scan_pad_over_kernel(const struct graph_node *node);	/* 1: a pad covers a kernel */
-int64_t scan_group(const struct graph_node *node);
-int64_t scan_is_grouped(const struct graph_node *node);		/* 1: neither dense nor depthwise */
-int64_t scan_output_padding(const struct graph_node *node);	/* CONVTRANSPOSE, the larger one */
 
 /* CONV, CONVTRANSPOSE, MATMUL: 1 when constant (and where there is no bias) */
 int64_t scan_weight_constant(const struct graph_node *node);
@@ -42,23 +32,18 @@ int64_t scan_eltwise(const struct graph_node *node);
 int64_t scan_division_dtype(const struct graph_node *node);	/* ELTWISE: DIV, POW */
 int64_t scan_reduce(const struct graph_node *node);
 int64_t scan_pool(const struct graph_node *node);
-int64_t scan_pad_mode(const struct graph_node *node);
-int64_t scan_resize_mode(const struct graph_node *node);
-int64_t scan_resize_coordinate(const struct graph_node *node);
 int64_t scan_interpolation_dtype(const struct graph_node *node);	/* RESIZE, not nearest */
+int64_t scan_repeated_dims(const struct graph_node *node);	/* TILE, RESIZE: dims, and those repeated */
+int64_t scan_cast_dtype(const struct graph_node *node);	/* CAST of what may be negative: to what */
 int64_t scan_lookup_axis(const struct graph_node *node);	/* GATHER by computed indices */
 int64_t scan_lookup_rows(const struct graph_node *node);	/* first dimension of the data */
 int64_t scan_lookup_dtype(const struct graph_node *node);
-int64_t scan_axis_from_end(const struct graph_node *node);	/* SOFTMAX, LAYERNORM; 0: last */
 
 const char *scan_dtype_text(int64_t value);
 const char *scan_activation_text(int64_t value);
 const char *scan_eltwise_text(int64_t value);
 const char *scan_reduce_text(int64_t value);
 const char *scan_pool_text(int64_t value);
-const char *scan_pad_mode_text(int64_t value);
-const char *scan_resize_mode_text(int64_t value);
-const char *scan_resize_coordinate_text(int64_t value);
 const char *scan_boolean_text(int64_t value);
 
 #endif
