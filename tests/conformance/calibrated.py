@@ -16,30 +16,13 @@ import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "support"))
+from conformance import BIN, CORPUS, ORACLE, check, finish, scratch  # noqa: E402
 import onnx_networks  # noqa: E402
 
-BIN = os.environ["NPU_BIN"]
 RUN_EACH = os.environ["NPU_RUN_EACH"]
-CORPUS = os.environ["NPU_CORPUS"]
-ORACLE = os.environ["NPU_ORACLE"]
-SCRATCH = os.environ["NPU_SCRATCH"]
 MNIST = os.path.join(CORPUS, "mnist/usr/share/doc/migraphx/examples/vision/cpp_mnist/mnist-8.onnx")
 SIZE = 96
 NOISE = 25.0
-
-count = failed = 0
-
-
-def check(ok, text):
-    global count, failed
-    count += 1
-    failed += not ok
-    print("%sok %d - %s" % ("" if ok else "not ", count, text), flush=True)
-
-
-def scratch(name):
-    os.makedirs(SCRATCH, exist_ok=True)
-    return os.path.join(SCRATCH, name)
 
 
 def samples(arrays):
@@ -107,8 +90,7 @@ def mobilenet():
 def main():
     digits()
     mobilenet()
-    print("1..%d" % count)
-    sys.exit(failed > 0)
+    finish()
 
 
 main()

@@ -18,12 +18,10 @@ import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "support"))
+from conformance import BIN, CORPUS, check, finish, scratch  # noqa: E402
 import onnx_file  # noqa: E402
 import onnx_model  # noqa: E402
 
-BIN = os.environ["NPU_BIN"]
-CORPUS = os.environ["NPU_CORPUS"]
-SCRATCH = os.environ["NPU_SCRATCH"]
 MODELS = {
     "mnist-8": ("mnist/usr/share/doc/migraphx/examples/vision/cpp_mnist/mnist-8.onnx", None),
     "recognizer-160": ("ocr/assets/ch_PP-OCRv4_rec_infer.onnx", "x=1x3x48x160"),
@@ -31,20 +29,6 @@ MODELS = {
 PROCESSES = 10
 LATENCIES = [20, 120, 700]
 UTILIZATION = 0.85
-
-count = failed = 0
-
-
-def check(ok, text):
-    global count, failed
-    count += 1
-    failed += not ok
-    print("%sok %d - %s" % ("" if ok else "not ", count, text), flush=True)
-
-
-def scratch(name):
-    os.makedirs(SCRATCH, exist_ok=True)
-    return os.path.join(SCRATCH, name)
 
 
 def compile_model(model, binary, shape=None):
@@ -179,8 +163,7 @@ def large():
 
 def main():
     {"small": small, "large": large}[sys.argv[1]]()
-    print("1..%d" % count)
-    sys.exit(failed > 0)
+    finish()
 
 
 main()

@@ -5,9 +5,9 @@
 usage: integers.py    (programs and corpus by NPU_BIN, NPU_CORPUS, NPU_ORACLE, NPU_SCRATCH; prints TAP)
 
 Each case is a model of one operator between DequantizeLinear and QuantizeLinear, or of an operator on
-integers. It has to be computed on integers (the graph says so), and each result may be one step from ONNX
-Runtime's: both round, the device's 16-bit multipliers move what is next to a tie. How many are one step off is
-shown and must be few.
+integers. Every node of it has to be computed on integers (the graph says so), and each result may be one step from
+ONNX Runtime's: both round, the device's 16-bit multipliers move what is next to a tie. How many are one step off is
+shown; more than 0.2 % are where a case says why.
 """
 import os
 import subprocess
@@ -17,27 +17,12 @@ import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "support"))
+from conformance import BIN, ORACLE, check, finish, on_floats, scratch  # noqa: E402
 import onnx_model  # noqa: E402
 
-BIN = os.environ["NPU_BIN"]
-ORACLE = os.environ["NPU_ORACLE"]
-SCRATCH = os.environ["NPU_SCRATCH"]
-FEW = 0.01
+FEW = 0.002
 
-count = failed = 0
 random = np.random.RandomState(11)
-
-
-def check(ok, text):
-    global count, failed
-    count += 1
-    failed += not ok
-    print("%sok %d - %s" % ("" if ok else "not ", count, text), flush=True)
-
-
-def scratch(name):
-    os.makedirs(SCRATCH, exist_ok=True)
-    return os.path.join(SCRATCH, name)
 
 
 def on_device(path, x):
@@ -70,7 +55,7 @@ def compare(name, model, x, integers=True, few=FEW):
     except AssertionError as error:
         check(False, "%s: does not compile: %.300s" % (name, error))
         return
-    if integers and "on integers" not in graph:
+    if integers and (on_floats(graph) or "on integers" not in graph):
         check(False, "%s: is not computed on integers:\n# %s" % (name, graph.replace("\n", "\n# ")))
         return
     if have.dtype != want.dtype or have.shape != want.shape:
@@ -78,7 +63,7 @@ def compare(name, model, x, integers=True, few=FEW):
         return
     if want.dtype.kind == "f":
         error = np.abs(have - want).max() / max(np.abs(want).max(), 1e-30)
-        check(error <= 1e-3, "%s: float result within %.2g of the largest" % (name, error))
+        check(error <= 1e-3 and np.isfinite(want).all(), "%s: float result within %.2g of the largest" % (name, error))
         return
     steps = np.abs(have.astype(np.int64) - want.astype(np.int64))
     off = int((steps > 0).sum())
@@ -92,7 +77,7 @@ def numbers(shape, spread=1.0):
 
 def integers(shape, dtype, bits=8):
     low, high = onnx_model.INTEGERS[dtype]
-    low, high = low >> (8 - bits), high >> (8 - bits)
+    low, high = low >> max(8 - bits, 0), high >> max(8 - bits, 0)
     return random.randint(low, high + 1, shape).astype(dtype)
 
 
@@ -279,6 +264,9 @@ def elementwise(name, operator, shapes, types=("uint8", "uint8"), y_type="uint8"
     y = model.node(operator, [a, b])
     if after == "Clip":
         y = model.node("Clip", [y, model.constant(np.float32(-0.25)), model.constant(np.float32(0.5))])
+    elif after and " " in after:  # and y = f(x) / 2 + 3/4, which fusion puts into the activation
+        y = model.node("Mul", [model.node(after.split()[0], [y]), model.constant(np.float32(0.5))])
+        y = model.node("Add", [y, model.constant(np.float32(0.75))])
     elif after:
         y = model.node(after, [y])
     model.quantize(y, *(y_range or (np.float32(0.025), np.array(90 if y_type == "uint8" else -20, y_type))),
@@ -294,6 +282,8 @@ def elementwise_operators():
     elementwise("add of two types", "Add", same, ("int8", "uint8"), "uint8")
     elementwise("add relu", "Add", same, after="Relu")
     elementwise("add clip", "Add", same, after="Clip")
+    elementwise("add relu scaled", "Add", same, after="Relu scaled")
+    elementwise("add sigmoid scaled", "Add", same, after="Sigmoid scaled")
     elementwise("sub", "Sub", same)
     elementwise("mul", "Mul", same)
     elementwise("div", "Div", ((5, 40), (1, 40)))
@@ -433,6 +423,18 @@ def concatenation():
     compare("concat of three scales", model, x)
 
 
+def embedding():
+    """A table of integers whose rows computed indices name."""
+    indices = random.randint(-30, 30, (3, 7))
+    table = integers((30, 24), "int8")
+    for name, scale, axis in [("", np.float32(0.03), None), (" scales by row", np.linspace(0.01, 0.05, 30), 0)]:
+        model = onnx_model.Model()
+        rows = model.dequantize(model.constant(table), scale, np.zeros(np.shape(scale), "int8"), axis)
+        model.node("Gather", [rows, model.input(indices.shape, "int64")], "y")
+        model.output("y", (3, 7, 24))
+        compare("embedding of integers" + name, model, indices.astype("int64"), integers=False)
+
+
 # -------------------------------------------------------------------------- quantize, dequantize
 def alone():
     x = numbers((3, 5, 7), 3.0)
@@ -464,22 +466,35 @@ def alone():
     compare("dequantize int32", model, random.randint(-5000, 5000, x.shape).astype("int32"), integers=False)
 
 
+# Casts that are defined and fit what the device holds integers in: 32 bits with a sign.
+CASTS = {"float32", "float16", "bool", "int8", "uint8", "int16", "uint16", "int32", "int64"}
+
+
+def cast_sources():
+    fractions = np.float32([0.5, -0.5, 2.5, -1.5, 0, -0.0, 99.999, -7])
+    wide = np.concatenate([random.randint(-70000, 70000, 70), random.randint(-2 ** 31, 2 ** 31, 26),
+                           [2 ** 24 + 1, -2 ** 24 - 1, 2 ** 31 - 1, -2 ** 31]])
+    yield "float32", np.concatenate([numbers(90, 30.0), fractions])
+    yield "int32", wide.astype("int32")
+    yield "int64", wide.astype("int64")
+    for narrow in ("int8", "uint8", "int16", "uint16"):
+        yield narrow, integers(98, narrow, 16 if "16" in narrow else 8)
+    yield "bool", random.randint(0, 2, 98).astype("bool")
+
+
 def casts():
-    sources = {
-        "float32": np.concatenate([numbers(90, 30.0), np.float32([0.5, -0.5, 2.5, -1.5, 0, -0.0, 99.999, -7])]),
-        "int32": random.randint(-70000, 70000, 98).astype("int32"),
-        "int8": integers(98, "int8"),
-        "uint8": integers(98, "uint8"),
-    }
-    for source, x in sources.items():
+    for source, x in cast_sources():
         x[:5] = 0
-        for target, number in onnx_model.TYPES.items():
-            if target in (source, "int64", "uint16", "float16") or source == "float32" and target == "uint8":
-                continue  # a cast of negative numbers to unsigned integers is not defined
+        for target in sorted(CASTS - {source}):
+            y = x
+            if target == "float16":  # larger ones overflow, here and there
+                y = np.clip(x.astype("float64"), -60000, 60000).astype(source)
+            elif source == "float32" and target.startswith("u"):
+                y = np.abs(x)  # a cast of negative numbers to unsigned integers is not defined
             model = onnx_model.Model()
-            model.node("Cast", [model.input(x.shape, source)], "y", to=number)
-            model.output("y", x.shape, target)
-            compare("cast %s to %s" % (source, target), model, x, integers=False, few=0)
+            model.node("Cast", [model.input(y.shape, source)], "y", to=onnx_model.TYPES[target])
+            model.output("y", y.shape, target)
+            compare("cast %s to %s" % (source, target), model, y, integers=False, few=0)
 
 
 def main():
@@ -495,10 +510,10 @@ def main():
     concatenation()
     one_dimension()
     nearest()
+    embedding()
     in_between()
     alone()
-    print("1..%d" % count)
-    sys.exit(failed > 0)
+    finish()
 
 
 main()

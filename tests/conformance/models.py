@@ -14,34 +14,20 @@ import sys
 
 import numpy as np
 
-BIN = os.environ["NPU_BIN"]
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "support"))
+from conformance import BIN, CORPUS, ORACLE, check, finish, scratch  # noqa: E402
+
 RUN_EACH = os.environ["NPU_RUN_EACH"]
-CORPUS = os.environ["NPU_CORPUS"]
-ORACLE = os.environ["NPU_ORACLE"]
-SCRATCH = os.environ["NPU_SCRATCH"]
 MNIST = os.path.join(CORPUS, "mnist/usr/share/doc/migraphx/examples/vision/cpp_mnist/mnist-8.onnx")
 OCR = os.path.join(CORPUS, "ocr/assets")
 PHOTOGRAPHS = os.path.join(CORPUS, "opencv/usr/share/doc/opencv-doc/examples/text")
 ABSOLUTE = 2e-2
 CLEAR = 4e-2
 
-count = failed = 0
-
-
-def check(ok, text):
-    global count, failed
-    count += 1
-    failed += not ok
-    print("%sok %d - %s" % ("" if ok else "not ", count, text), flush=True)
-
 
 def run(*words):
     subprocess.run(words, check=True)
-
-
-def scratch(name):
-    os.makedirs(SCRATCH, exist_ok=True)
-    return os.path.join(SCRATCH, name)
 
 
 def on_device(model, stack, tag, shape=None):
@@ -136,8 +122,7 @@ def angle():
 def main():
     {"digits": digits, "angle": angle,
      "recognizer": lambda: recognizer(int(sys.argv[2]))}[sys.argv[1]]()
-    print("1..%d" % count)
-    sys.exit(failed > 0)
+    finish()
 
 
 main()

@@ -2,16 +2,12 @@
 #include "node_device.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "command/compile.h"
-#include "fold/eval.h"
 #include "scan/limits.h"
 
-/* |difference| <= 4e-3 of the largest expected magnitude + 4e-3 of the expected value. */
-#define TOLERANCE 4e-3
 #define ATTEMPTS 4
 
 /* ---------------------------------------------------------------------- compiling */
@@ -153,62 +149,20 @@ static void stop(struct run *run)
 }
 
 /* ---------------------------------------------------------------------- comparing */
-static double largest(const struct node_tensor *expected, int64_t count)
-{
-	double most = 0;
-
-	for (int64_t i = 0; i < count; i++) {
-		double value = fabs(eval_load(expected->dtype, expected->data, i));
-
-		if (isfinite(value) && value > most)
-			most = value;
-	}
-	return most;
-}
-
-static bool same_shape(const struct graph_value *value, const struct node_tensor *expected)
-{
-	return value->rank == expected->rank && value->dtype == expected->dtype &&
-	       (!value->rank ||
-		!memcmp(value->dims, expected->dims, value->rank * sizeof(value->dims[0])));
-}
-
 static bool compare(const struct graph_value *value, const void *data,
-		    const struct node_tensor *given, uint32_t index, struct node_result *result)
+		    const struct node_tensor *expected, uint32_t index, struct node_result *result)
 {
-	/* Older test data holds bfloat16 as the bits it is made of. */
-	struct node_tensor bits = *given;
-	const struct node_tensor *expected = &bits;
-	int64_t count = graph_element_count(value);
-	bool is_float = graph_dtype_is_float(value->dtype);
-	char text[GRAPH_SHAPE_TEXT];
-	double most;
+	static const struct node_tolerance tolerance = { .of_value = 4e-3, .of_largest = 4e-3 };
+	struct diag diag;
+	int different;
 
-	if (given->dtype == GRAPH_DTYPE_U16 && value->dtype == GRAPH_DTYPE_BF16)
-		bits.dtype = GRAPH_DTYPE_BF16;
-	most = largest(expected, count);
-
-	result->outcome = NODE_FAILED;
-	if (!same_shape(value, expected)) {
-		snprintf(result->why, sizeof(result->why),
-			 "output %" PRIu32 " is %s[%s], another shape or type is expected", index,
-			 graph_dtype_name(value->dtype), graph_format_shape(value, text));
-		return false;
-	}
-	for (int64_t i = 0; i < count; i++) {
-		double got = eval_load(value->dtype, data, i);
-		double want = eval_load(expected->dtype, expected->data, i);
-		double room = is_float ? TOLERANCE * (most + fabs(want)) : 0;
-
-		if (got == want || (isnan(got) && isnan(want)) || fabs(got - want) <= room)
-			continue;
-		snprintf(result->why, sizeof(result->why),
-			 "output %" PRIu32 " element %" PRId64 " is %.9g, expected %.9g within %.3g",
-			 index, i, got, want, room);
-		return false;
-	}
+	diag_init(&diag);
+	different = node_compare(value, data, expected, index, &tolerance, &diag);
 	result->outcome = NODE_PASSED;
-	return true;
+	if (different)
+		explain(result, NODE_FAILED, &diag);
+	diag_free(&diag);
+	return !different;
 }
 
 static void compare_outputs(const struct run *run, const struct graph *graph,

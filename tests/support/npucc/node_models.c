@@ -138,13 +138,36 @@ static const struct node_tensor *as_bfloat16(const struct node_tensor *tensor,
 	return copy;
 }
 
-static int compare(const struct graph_value *value, const void *data,
-		   const struct node_tensor *expected, uint32_t index, struct diag *diag)
+/* Infinities and NaNs have no neighbours. */
+static bool is_near(double got, double want, double room)
 {
-	double rtol = expected->dtype == GRAPH_DTYPE_F16 ? 2e-3 : 1e-3;
+	if (got == want || (isnan(got) && isnan(want)))
+		return true;
+	return isfinite(got) && isfinite(want) && fabs(got - want) <= room;
+}
+
+static double largest(const struct node_tensor *tensor, int64_t count)
+{
+	double most = 0;
+
+	for (int64_t i = 0; i < count; i++) {
+		double value = fabs(eval_load(tensor->dtype, tensor->data, i));
+
+		if (isfinite(value) && value > most)
+			most = value;
+	}
+	return most;
+}
+
+int node_compare(const struct graph_value *value, const void *data,
+		 const struct node_tensor *expected, uint32_t index,
+		 const struct node_tolerance *tolerance, struct diag *diag)
+{
+	bool is_float = graph_dtype_is_float(value->dtype);
 	struct node_tensor bits;
 	int64_t count = graph_element_count(value), i;
 	char text[GRAPH_SHAPE_TEXT];
+	double most;
 
 	/* Older test data holds bfloat16 as the bits it is made of. */
 	if (expected->dtype == GRAPH_DTYPE_U16 && value->dtype == GRAPH_DTYPE_BF16)
@@ -155,18 +178,19 @@ static int compare(const struct graph_value *value, const void *data,
 				  "output %" PRIu32 " is %s[%s], another shape or type is expected",
 				  index, graph_dtype_name(value->dtype),
 				  graph_format_shape(value, text));
+	most = largest(expected, count);
 	for (i = 0; i < count; i++) {
 		double got = eval_load(value->dtype, data, i);
 		double want = eval_load(expected->dtype, expected->data, i);
-		double room = 1e-4 + rtol * fabs(want);
+		double room = tolerance->absolute + tolerance->of_largest * most +
+			      tolerance->of_value * fabs(want);
 
-		if (!graph_dtype_is_float(value->dtype))
-			room = 0;
-		if (got == want || (isnan(got) && isnan(want)) || fabs(got - want) <= room)
+		if (is_near(got, want, is_float ? room : 0))
 			continue;
 		return diag_error(diag,
-				  "output %" PRIu32 " element %" PRId64 " is %.9g, expected %.9g",
-				  index, i, got, want);
+				  "output %" PRIu32 " element %" PRId64
+				  " is %.9g, expected %.9g within %.3g",
+				  index, i, got, want, is_float ? room : 0);
 	}
 	return 0;
 }
@@ -206,10 +230,17 @@ int node_case_run(const struct node_case *node_case, struct npucc_model *model, 
 	}
 	if (interpreter_run(interpreter, diag))
 		goto out;
-	for (i = 0; i < graph->output_count; i++)
-		if (compare(graph->outputs[i], interpreter_output(interpreter, i),
-			    &node_case->outputs[i], i, diag))
+	for (i = 0; i < graph->output_count; i++) {
+		const struct node_tensor *expected = &node_case->outputs[i];
+		const struct node_tolerance tolerance = {
+			.absolute = 1e-4,
+			.of_value = expected->dtype == GRAPH_DTYPE_F16 ? 2e-3 : 1e-3,
+		};
+
+		if (node_compare(graph->outputs[i], interpreter_output(interpreter, i), expected, i,
+				 &tolerance, diag))
 			goto out;
+	}
 	result = 0;
 out:
 	interpreter_free(interpreter);

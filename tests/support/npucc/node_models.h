@@ -43,6 +43,18 @@ void node_case_close(struct node_case *node_case);
 struct npucc_model *node_case_load(const struct node_case *node_case, uint64_t constants,
 				   int fusion, struct diag *diag);
 
+/* How far a float may be off: the sum of the three. Integers, infinities and NaNs have to be equal. */
+struct node_tolerance {
+	double absolute;
+	double of_value;		/* times the expected value */
+	double of_largest;		/* times the largest finite one of the tensor */
+};
+
+/* node_compare - output @index, @value with elements @data, as @expected. 0, or -1 with a sentence. */
+int node_compare(const struct graph_value *value, const void *data,
+		 const struct node_tensor *expected, uint32_t index,
+		 const struct node_tolerance *tolerance, struct diag *diag);
+
 /*
  * node_case_run - interpret the model and compare with the expected outputs.
  * Returns 0 when equal within rtol 1e-3 and atol 1e-4 (twice a float16's
