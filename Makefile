@@ -41,7 +41,7 @@ check-debug-kernel:
 	@$(MAKE) --no-print-directory all
 	@tests/qemu/check-debug-kernel $(MAIN) $(PARTS)
 
-# FUZZ_SECONDS=600 FUZZ_SEED=1
+# FUZZ_SECONDS=600 (each of three) FUZZ_SEED=1
 fuzz:
 	@tools/scripts/install-deps check
 	@tests/fuzz/run
