@@ -188,8 +188,11 @@ static void end_replay(struct npurt_replay *replay)
 	npurt_future_complete(future);
 	npurt_future_put(future);
 	npurt_graph_put(graph);
-	if (!device_only)
-		npurt_context_put(context);
+	if (device_only)
+		return;
+	/* Of one on the queue the queue tells. */
+	npurt_notifier_completed(context);
+	npurt_context_put(context);
 }
 
 /* ---------------------------------------------------------------------- units */

@@ -271,7 +271,7 @@ void npurt_notifier_wake(struct npurt_notifier *notifier)
 	pthread_mutex_unlock(&notifier->lock);
 }
 
-void npurt_notifier_retired(struct npurt_context *context)
+void npurt_notifier_completed(struct npurt_context *context)
 {
 	struct npurt_notifier *notifier = __atomic_load_n(&context->notifier, __ATOMIC_ACQUIRE);
 

@@ -36,8 +36,8 @@ static inline void npurt_notifier_submitted(struct npurt_context *context)
 		npurt_notifier_wake(notifier);
 }
 
-/** npurt_notifier_retired() - tasks have been retired; under retire_lock */
-void npurt_notifier_retired(struct npurt_context *context);
+/** npurt_notifier_completed() - futures are worth a look: make the descriptor readable */
+void npurt_notifier_completed(struct npurt_context *context);
 
 /** npurt_notifier_set_callback() - 0, -EBUSY with a sentence */
 int npurt_notifier_set_callback(struct npurt_future *future, npurt_callback callback, void *data);

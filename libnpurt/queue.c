@@ -110,7 +110,7 @@ static void retire_locked(struct npurt_queue *queue)
 	if (stopped(queue))
 		retire_lost(queue);
 	if (queue->retired != before)
-		npurt_notifier_retired(queue->context);
+		npurt_notifier_completed(queue->context);
 }
 
 void npurt_queue_retire(struct npurt_queue *queue)

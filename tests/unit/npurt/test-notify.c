@@ -252,6 +252,34 @@ static void test_descriptor(void **state)
 	assert_int_equal(npurt_dispatch(NULL), -EINVAL);
 }
 
+/* The end of a graph on the workers is news, too: nothing of it may ever have been on the queue. */
+static void test_descriptor_of_host_tasks(void **state)
+{
+	struct npurt_future *future;
+	struct npurt_graph *graph;
+	struct rig rig;
+	int fd, i;
+
+	(void)state;
+	rig_make(&rig, NULL, NULL);
+	ok(npurt_graph_create(rig.context, NULL, &graph));
+	ok(npurt_graph_add_host(graph, nothing, NULL, NULL));
+	ok(npurt_graph_build(graph));
+	fd = npurt_context_get_fd(rig.context);
+	for (i = 0; i < 100; i++) {
+		npurt_dispatch(rig.context);
+		ok(npurt_graph_submit(graph, NULL, &future));
+		while (npurt_future_wait(future, 0) == -ETIMEDOUT) {
+			wait_readable(fd);
+			npurt_dispatch(rig.context);
+		}
+		ok(npurt_future_wait(future, 0));
+		npurt_future_release(future);
+	}
+	npurt_graph_destroy(graph);
+	rig_free(&rig);
+}
+
 /* Not dispatched, but called: when the context ends. */
 static void test_never_dispatched(void **state)
 {
@@ -335,6 +363,7 @@ int main(void)
 		cmocka_unit_test(test_callback_lets_go),
 		cmocka_unit_test(test_callback_of_a_graph),
 		cmocka_unit_test(test_descriptor),
+		cmocka_unit_test(test_descriptor_of_host_tasks),
 		cmocka_unit_test(test_never_dispatched),
 		cmocka_unit_test(test_bytes),
 	};
