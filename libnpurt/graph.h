@@ -113,7 +113,7 @@ struct npurt_replay {
 	struct npurt_graph *graph;
 	struct npurt_future *future; /* NULL: idle */
 	struct npurt_buffer *memory; /* lists, records, arguments; NULL without device nodes */
-	struct npurt_buffer **held; /* what lists and arguments name */
+	struct npurt_binding *held; /* what lists and arguments name, node after node */
 	uint32_t version; /* of the bindings in its arguments */
 	bool lists_written;
 	struct npurt_unit_run *unit;
@@ -144,6 +144,9 @@ void npurt_replay_write(struct npurt_replay *replay);
 
 /** npurt_replay_skip() - put a NOP in a node's place, for this replay */
 void npurt_replay_skip(struct npurt_replay *replay, uint32_t place);
+
+/** npurt_replay_run() - a node's run on the memory that this replay works on */
+struct npurt_run npurt_replay_run(const struct npurt_replay *replay, uint32_t node);
 
 /** npurt_replay_record() - what the device wrote of the node in this place of order[] */
 const struct npu_record *npurt_replay_record(const struct npurt_replay *replay, uint32_t place);

@@ -33,6 +33,17 @@ const struct npu_record *npurt_replay_record(const struct npurt_replay *replay, 
 	return (const void *)at(replay, record_offset(replay->graph, place));
 }
 
+struct npurt_run npurt_replay_run(const struct npurt_replay *replay, uint32_t index)
+{
+	const struct npurt_node *node = &replay->graph->node[index];
+
+	return (struct npurt_run){
+		.model = node->run.model,
+		.uses = &replay->held[node->first_use],
+		.use_count = node->run.use_count,
+	};
+}
+
 /* Gives every device node room for its arguments, the first time. */
 static void lay_out(struct npurt_graph *graph)
 {
@@ -76,7 +87,7 @@ int npurt_replay_init(struct npurt_replay *replay, struct npurt_graph *graph)
 	replay->cancelled = calloc((size_t)graph->nodes + 1, sizeof(*replay->cancelled));
 	if (graph->device_nodes && !graph->memory_bytes)
 		lay_out(graph);
-	replay->held = calloc((size_t)graph->uses + 1, sizeof(struct npurt_buffer *));
+	replay->held = calloc((size_t)graph->uses + 1, sizeof(*replay->held));
 	if (!replay->unit || !replay->result || !replay->cancelled || !replay->held)
 		return npurt_fail(-ENOMEM, "npurt: no memory for a graph of %u nodes",
 				  graph->nodes);
@@ -102,7 +113,7 @@ void npurt_replay_fini(struct npurt_replay *replay)
 	if (!replay->graph)
 		return;
 	for (i = 0; replay->held && i < replay->graph->uses; i++)
-		npurt_buffer_put(replay->held[i]);
+		npurt_buffer_put(replay->held[i].buffer);
 	for (i = 0; replay->unit && i < replay->graph->units; i++)
 		free(replay->unit[i].reason);
 	npurt_buffer_put(replay->memory);
@@ -158,13 +169,13 @@ static void hold(struct npurt_replay *replay, const struct npurt_node *node)
 	uint32_t i;
 
 	for (i = 0; i < node->run.use_count; i++) {
-		struct npurt_buffer **held = &replay->held[node->first_use + i];
+		struct npurt_binding *held = &replay->held[node->first_use + i];
 
-		if (*held == node->run.uses[i].buffer)
-			continue;
-		npurt_buffer_put(*held);
-		*held = node->run.uses[i].buffer;
-		npurt_count_up(&(*held)->references);
+		if (held->buffer != node->run.uses[i].buffer) {
+			npurt_buffer_put(held->buffer);
+			npurt_count_up(&node->run.uses[i].buffer->references);
+		}
+		*held = node->run.uses[i];
 	}
 }
 

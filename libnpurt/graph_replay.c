@@ -91,6 +91,7 @@ static void describe_node(const struct npurt_replay *replay, uint32_t index, cha
 	const struct npurt_graph *graph = replay->graph;
 	const struct npurt_node *node = &graph->node[index];
 	const struct npurt_unit_run *unit = &replay->unit[node->unit];
+	const struct npurt_run run = npurt_replay_run(replay, index);
 	int error = replay->result[index];
 	struct npu_record record;
 
@@ -109,7 +110,7 @@ static void describe_node(const struct npurt_replay *replay, uint32_t index, cha
 		snprintf(text, bytes, "copying %" PRIu64 " bytes: %s at address 0x%" PRIx64,
 			 node->bytes, npurt_describe_error(record.error), (uint64_t)record.detail);
 	else
-		npurt_describe_failure(&node->run, &record, text, bytes);
+		npurt_describe_failure(&run, &record, text, bytes);
 }
 
 static void take_failure(struct npurt_replay *replay)

@@ -264,6 +264,55 @@ static void test_device_failure(void **state)
 	free_chain(&chain);
 }
 
+/* Bound to other memory while replays fail, which tell of what they worked on. For the sanitizers. */
+struct binder {
+	struct chain *chain;
+	uint32_t node;
+	uint32_t stop;
+};
+
+static void *bind_again_and_again(void *argument)
+{
+	struct binder *binder = argument;
+	struct chain *chain = binder->chain;
+	struct npurt_binding to = { NULL, 0 };
+
+	while (!__atomic_load_n(&binder->stop, __ATOMIC_ACQUIRE)) {
+		ok(npurt_buffer_alloc(chain->rig.context, 128, 0, &to.buffer));
+		ok(npurt_graph_set_binding(chain->graph, binder->node, 1, &to));
+		npurt_buffer_free(to.buffer);
+	}
+	return NULL;
+}
+
+static void test_failures_while_binding(void **state)
+{
+	struct npurt_model *stray;
+	struct npurt_future *future;
+	struct binder binder = { 0 };
+	struct chain chain;
+	pthread_t thread;
+	int i;
+
+	(void)state;
+	make_buffers(&chain, NULL);
+	stray = load_tiny(&chain, TINY_STRAYS);
+	ok(npurt_graph_create(chain.rig.context, NULL, &chain.graph));
+	add_run(&chain, stray, 0, 1, &binder.node);
+	ok(npurt_graph_build(chain.graph));
+	npurt_model_unload(stray);
+	binder.chain = &chain;
+	assert_int_equal(pthread_create(&thread, NULL, bind_again_and_again, &binder), 0);
+	for (i = 0; i < 50; i++) {
+		ok(npurt_graph_submit(chain.graph, NULL, &future));
+		assert_int_equal(npurt_future_wait(future, NPURT_FOREVER), -EFAULT);
+		npurt_future_release(future);
+	}
+	__atomic_store_n(&binder.stop, 1, __ATOMIC_RELEASE);
+	pthread_join(thread, NULL);
+	free_chain(&chain);
+}
+
 /* host a fails -> run b and host c behind it are not started; run d and host e are. */
 static void test_host_failure(void **state)
 {
@@ -764,6 +813,7 @@ int main(void)
 		cmocka_unit_test(test_chain_and_host),
 		cmocka_unit_test(test_device_only),
 		cmocka_unit_test(test_device_failure),
+		cmocka_unit_test(test_failures_while_binding),
 		cmocka_unit_test(test_host_failure),
 		cmocka_unit_test(test_back_and_forth),
 		cmocka_unit_test(test_random_dags),
