@@ -88,15 +88,18 @@ static int wait_for_queue(struct npurt_graph *graph, struct npurt_future *future
 			  int64_t deadline_ns, struct npurt_replay **result)
 {
 	struct npurt_queue *queue = &graph->context->queue;
+	int ret = 0;
 
-	while (!(*result = take_idle(graph, future))) {
+	while (!ret) {
+		/* Looked at first: what somebody retires from here on is no reason to sleep. */
 		uint64_t retired = __atomic_load_n(&queue->retired, __ATOMIC_ACQUIRE);
-		int ret = npurt_queue_wait(queue, retired + 1, deadline_ns);
 
-		if (ret)
-			return ret;
+		*result = take_idle(graph, future);
+		if (*result)
+			return 0;
+		ret = npurt_queue_wait(queue, retired + 1, deadline_ns);
 	}
-	return 0;
+	return ret;
 }
 
 static int take_replay(struct npurt_graph *graph, struct npurt_future *future, int64_t deadline_ns,
