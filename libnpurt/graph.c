@@ -18,6 +18,19 @@ uint64_t npurt_graph_packets(const struct npurt_unit *unit)
 	return (unit->packets + NPURT_GRAPH_LIST_MAX - 1) / NPURT_GRAPH_LIST_MAX + 1;
 }
 
+uint64_t npurt_graph_bytes(const struct npurt_graph *graph, const struct npurt_unit *unit)
+{
+	uint64_t bytes = 0;
+	uint32_t i;
+
+	for (i = unit->first_packet; i < unit->first_packet + unit->packets; i++) {
+		const struct npurt_node *node = &graph->node[graph->order[i]];
+
+		bytes += node->kind == NPURT_NODE_RUN ? npurt_run_bytes(&node->run) : node->bytes;
+	}
+	return bytes;
+}
+
 /* ----------------------------------------------------------------- life time */
 
 static int read_options(const struct npurt_graph_options *from, struct npurt_graph_options *options)
@@ -305,24 +318,37 @@ static int start_threads(struct npurt_graph *graph)
 	return ret ? ret : npurt_notifier_start(graph->context);
 }
 
-/* Each segment has to fit the queue, or it could never start. */
-static int check_depth(const struct npurt_graph *graph)
+/* A segment has to fit the queue, or it could never start. */
+static int check_segment(const struct npurt_graph *graph, const struct npurt_unit *unit)
 {
-	uint64_t depth = graph->context->queue.ring.depth;
-	uint32_t i;
+	const struct npurt_queue *queue = &graph->context->queue;
+	uint64_t packets = npurt_graph_packets(unit), bytes = npurt_graph_bytes(graph, unit);
 
-	for (i = 0; i < graph->units; i++) {
-		uint64_t packets = npurt_graph_packets(&graph->unit[i]);
-
-		if (graph->unit[i].is_segment && packets > depth)
-			return npurt_fail(-E2BIG,
-					  "npurt: %u nodes of the graph take %" PRIu64 " places in "
-					  "the queue at once, which has %" PRIu64
-					  ": make the context "
-					  "with a larger queue_depth",
-					  graph->unit[i].packets, packets, depth);
-	}
+	if (packets > queue->ring.depth)
+		return npurt_fail(-E2BIG,
+				  "npurt: %u nodes of the graph take %" PRIu64
+				  " places in the queue at once, which has %" PRIu64
+				  ": make the context with a larger queue_depth",
+				  unit->packets, packets, queue->ring.depth);
+	if (queue->bytes_max && bytes > queue->bytes_max)
+		return npurt_fail(-E2BIG,
+				  "npurt: %u nodes of the graph work on %" PRIu64
+				  " bytes, the queue takes %" PRIu64
+				  " at once: make the context with more queue_bytes",
+				  unit->packets, bytes, queue->bytes_max);
 	return 0;
+}
+
+static int check_segments(const struct npurt_graph *graph)
+{
+	uint32_t i;
+	int ret = 0;
+
+	for (i = 0; i < graph->units && !ret; i++) {
+		if (graph->unit[i].is_segment)
+			ret = check_segment(graph, &graph->unit[i]);
+	}
+	return ret;
 }
 
 static int make_replays(struct npurt_graph *graph)
@@ -364,7 +390,7 @@ static int build(struct npurt_graph *graph)
 
 	ret = npurt_graph_arrange(graph);
 	if (!ret)
-		ret = check_depth(graph);
+		ret = check_segments(graph);
 	if (ret)
 		return ret;
 	graph->first_task_id =

@@ -171,4 +171,7 @@ int npurt_graph_check_built(const struct npurt_graph *graph, const char *call);
 /** npurt_graph_packets() - places in the queue that a segment takes */
 uint64_t npurt_graph_packets(const struct npurt_unit *unit);
 
+/** npurt_graph_bytes() - what a segment's nodes read and write, as the queue's bound counts it */
+uint64_t npurt_graph_bytes(const struct npurt_graph *graph, const struct npurt_unit *unit);
+
 #endif /* NPURT_GRAPH_H */

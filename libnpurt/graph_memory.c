@@ -64,19 +64,6 @@ static void lay_out(struct npurt_graph *graph)
 	graph->memory_bytes = offset;
 }
 
-static uint64_t segment_bytes(const struct npurt_graph *graph, const struct npurt_unit *unit)
-{
-	uint64_t bytes = 0;
-	uint32_t i;
-
-	for (i = unit->first_packet; i < unit->first_packet + unit->packets; i++) {
-		const struct npurt_node *node = &graph->node[graph->order[i]];
-
-		bytes += node->kind == NPURT_NODE_RUN ? npurt_run_bytes(&node->run) : node->bytes;
-	}
-	return bytes;
-}
-
 int npurt_replay_init(struct npurt_replay *replay, struct npurt_graph *graph)
 {
 	uint32_t i;
@@ -98,7 +85,7 @@ int npurt_replay_init(struct npurt_replay *replay, struct npurt_graph *graph)
 		replay->unit[i].task.timed = true;
 		replay->unit[i].task.packets = npurt_graph_packets(&graph->unit[i]);
 		if (graph->context->queue.bytes_max)
-			replay->unit[i].task.bytes = segment_bytes(graph, &graph->unit[i]);
+			replay->unit[i].task.bytes = npurt_graph_bytes(graph, &graph->unit[i]);
 	}
 	if (!graph->device_nodes)
 		return 0;

@@ -844,8 +844,8 @@ NPURT_API int npurt_graph_add_edge(struct npurt_graph *graph, uint32_t before, u
  * Device nodes that edges join are put into one list for the device, which works through it without
  * the host.
  *
- * Return: 0; -EINVAL (a cycle; no nodes), -EBUSY (built already), -E2BIG (the context's queue is too
- * short), -ENOMEM, -EAGAIN (no thread for host tasks), -EOWNERDEAD. After a failure the graph is as
+ * Return: 0; -EINVAL (a cycle; no nodes), -EBUSY (built already), -E2BIG (the context's queue takes
+ * too few tasks or bytes), -ENOMEM, -EAGAIN (no thread for host tasks), -EOWNERDEAD. After a failure the graph is as
  * before.
  * One thread at a time for one graph.
  */
@@ -890,8 +890,7 @@ struct npurt_replay_options {
  * may have run all the same, on what was there; its result is -ECANCELED, and what it wrote is of
  * no use.
  *
- * Return: 0; -EINVAL (not built), -EAGAIN or -ETIMEDOUT (by policy), -E2BIG (more bytes than the
- * queue takes at all), -EDEADLK (it would wait, in a
+ * Return: 0; -EINVAL (not built), -EAGAIN or -ETIMEDOUT (by policy), -EDEADLK (it would wait, in a
  * callback), -EIO (the queue has stopped), -ENOMEM, -EOWNERDEAD.
  * Any thread.  Guide: Graphs.
  */

@@ -788,6 +788,7 @@ static void test_bad_input(void **state)
 	const struct npurt_graph_options options = { .size = sizeof(options), .replays = 65 };
 	struct npurt_replay_options submit = { .size = sizeof(submit), .policy = 3 };
 	struct npurt_context_options small = { .size = sizeof(small), .queue_depth = 1 };
+	struct npurt_context_options few_bytes = { .size = sizeof(few_bytes), .queue_bytes = 300 };
 	struct npurt_binding whole, beyond;
 	struct npurt_graph *none = NULL;
 	struct chain chain;
@@ -829,6 +830,17 @@ static void test_bad_input(void **state)
 	ok(npurt_graph_add_edge(chain.graph, 1, 0));
 	assert_int_equal(npurt_graph_build(chain.graph), -EINVAL);
 	assert_says("cycle");
+	free_chain(&chain);
+
+	/* Each run works on 256 bytes: both together never get through, one by one they do. */
+	make_buffers(&chain, &few_bytes);
+	ok(npurt_graph_create(chain.rig.context, NULL, &chain.graph));
+	add_run(&chain, chain.rig.model, 0, 1, NULL);
+	add_run(&chain, chain.rig.model, 1, 2, NULL);
+	ok(npurt_graph_add_edge(chain.graph, 0, 1));
+	assert_int_equal(npurt_graph_build(chain.graph), -E2BIG);
+	assert_says("512 bytes");
+	assert_says("queue_bytes");
 	free_chain(&chain);
 
 	make_chain(&chain, true);
