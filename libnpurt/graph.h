@@ -161,6 +161,18 @@ extern const struct npurt_task_ops npurt_segment_ops;
 /** npurt_replay_start() - a mixed graph: start what waits for nothing */
 void npurt_replay_start(struct npurt_replay *replay);
 
+/** npurt_replay_end() - everything has ended; afterwards it may be in use again, or gone */
+void npurt_replay_end(struct npurt_replay *replay);
+
+/**
+ * npurt_segment_submit() - have the device run what of a segment is still to be run
+ * @deadline_ns: as npurt_queue_submit()
+ * @started: false: nothing of it is to be run, or this has failed; else it may be over and gone
+ *
+ * Return: 0; as npurt_queue_submit().
+ */
+int npurt_segment_submit(struct npurt_unit_run *run, int64_t deadline_ns, bool *started);
+
 /* ---------------------------------------------------------------------- graph.c */
 
 void npurt_graph_put(struct npurt_graph *graph);

@@ -164,8 +164,7 @@ static void add_record(struct npu_record *sum, const struct npu_record *record)
 	add(&sum->stall_memory, record->stall_memory);
 }
 
-/* Everything has ended. The replay may be in use again, or gone, when this returns. */
-static void end_replay(struct npurt_replay *replay)
+void npurt_replay_end(struct npurt_replay *replay)
 {
 	struct npurt_graph *graph = replay->graph;
 	struct npurt_context *context = graph->context;
@@ -189,11 +188,9 @@ static void end_replay(struct npurt_replay *replay)
 	npurt_future_complete(future);
 	npurt_future_put(future);
 	npurt_graph_put(graph);
-	if (device_only)
-		return;
-	/* Of one on the queue the queue tells. */
 	npurt_notifier_completed(context);
-	npurt_context_put(context);
+	if (!device_only)
+		npurt_context_put(context);
 }
 
 /* ---------------------------------------------------------------------- units */
@@ -260,8 +257,11 @@ static bool prepare_segment(struct npurt_unit_run *run)
 
 	for (i = unit->first_packet; i < unit->first_packet + unit->packets; i++) {
 		uint32_t node = replay->graph->order[i];
-		int error = refusal(replay, node);
+		int error;
 
+		if (replay->result[node])
+			continue;
+		error = refusal(replay, node);
 		left += !error;
 		if (!error)
 			continue;
@@ -301,26 +301,44 @@ static void end_segment(struct npurt_unit_run *run)
 		read_segment(run);
 }
 
+int npurt_segment_submit(struct npurt_unit_run *run, int64_t deadline_ns, bool *started)
+{
+	struct npurt_replay *replay = run->replay;
+	bool late_first = replay->deadline_ns <= deadline_ns;
+	int ret;
+
+	*started = !may_refuse(replay) || prepare_segment(run);
+	if (!*started)
+		return 0;
+	ret = npurt_queue_submit(&replay->graph->context->queue, &run->task,
+				 late_first ? replay->deadline_ns : deadline_ns);
+	*started = !ret;
+	/* There was no room before all of it was late. */
+	if (ret == -ETIMEDOUT && late_first && !prepare_segment(run))
+		return 0;
+	return ret;
+}
+
 /* Until the device has it. Returns false when it has ended without. */
 static bool start_segment(struct npurt_unit_run *run)
 {
 	struct npurt_context *context = run->replay->graph->context;
+	bool started;
 	int ret;
 
-	if (may_refuse(run->replay) && !prepare_segment(run))
-		return false;
 	npurt_notifier_want(context);
 	/* The replay, which holds the context, may have ended before the submission returns. */
 	npurt_count_up(&context->handles);
-	ret = npurt_queue_submit(&context->queue, &run->task, INT64_MAX);
-	if (ret) {
+	ret = npurt_segment_submit(run, INT64_MAX, &started);
+	if (!started)
 		npurt_notifier_want_no_more(context);
+	if (ret) {
 		run->lost = ret;
 		run->reason = strdup(npurt_last_error());
 		end_segment(run);
 	}
 	npurt_context_put(context);
-	return !ret;
+	return started;
 }
 
 static void run_unit(struct npurt_job *job, struct npurt_worker *worker);
@@ -333,7 +351,7 @@ static struct npurt_job *hand_on(struct npurt_unit_run *run, struct npurt_worker
 	struct npurt_job *next;
 
 	if (end_unit(run, &ready)) {
-		end_replay(run->replay);
+		npurt_replay_end(run->replay);
 		return NULL;
 	}
 	next = ready.first;
@@ -477,7 +495,7 @@ static void finish(struct npurt_queue *queue, struct npurt_task *task, int lost,
 		run->reason = strdup(lost ? reason : "the device completed it without a record");
 	if (graph->device_only) {
 		end_segment(run);
-		end_replay(run->replay);
+		npurt_replay_end(run->replay);
 		return;
 	}
 	run->job.run = run_segment_end;

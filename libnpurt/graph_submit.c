@@ -149,24 +149,29 @@ static void give_back(struct npurt_replay *replay)
 static int start(struct npurt_replay *replay, int64_t deadline_ns)
 {
 	struct npurt_graph *graph = replay->graph;
+	bool started;
+	int ret;
 
-	if (graph->device_only) {
-		replay->future->on_queue = true;
+	if (!graph->device_only) {
+		/* Host nodes run to their end: their context stays for so long. */
+		npurt_count_up(&graph->context->handles);
+		replay->future->submit_ns = npurt_now();
 		npurt_replay_start(replay);
-		return npurt_queue_submit(&graph->context->queue, &replay->unit[0].task,
-					  deadline_ns);
+		return 0;
 	}
-	/* Host nodes run to their end: their context stays for so long. */
-	npurt_count_up(&graph->context->handles);
-	replay->future->submit_ns = npurt_now();
+	replay->future->on_queue = true;
 	npurt_replay_start(replay);
-	return 0;
+	ret = npurt_segment_submit(&replay->unit[0], deadline_ns, &started);
+	if (!ret && !started)
+		npurt_replay_end(replay);
+	return ret;
 }
 
 static int submit(struct npurt_graph *graph, const struct npurt_replay_options *options,
 		  struct npurt_future *future)
 {
 	int64_t deadline = npurt_policy_deadline(options->policy, options->timeout_ns);
+	int64_t late = options->deadline_ns ? npurt_deadline(options->deadline_ns) : INT64_MAX;
 	struct npurt_replay *replay = NULL;
 	int ret;
 
@@ -177,8 +182,7 @@ static int submit(struct npurt_graph *graph, const struct npurt_replay_options *
 	pthread_mutex_lock(&graph->lock);
 	npurt_replay_write(replay);
 	pthread_mutex_unlock(&graph->lock);
-	replay->deadline_ns =
-		options->deadline_ns ? npurt_deadline(options->deadline_ns) : INT64_MAX;
+	replay->deadline_ns = late;
 	npurt_count_up(&future->references);
 	ret = start(replay, deadline);
 	if (ret) {

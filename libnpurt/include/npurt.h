@@ -872,7 +872,8 @@ struct npurt_replay_options {
 	uint32_t policy;	/* enum npurt_policy, of a queue that is full or a graph in flight */
 	uint32_t flags;		/* none yet: 0 */
 	int64_t timeout_ns;	/* of NPURT_POLICY_TIMEOUT */
-	int64_t deadline_ns;	/* from now on; what has not started then is cancelled; 0: none */
+	int64_t deadline_ns;	/* from the call on; what has not started then is cancelled, also
+				   while it waits for room or for another replay; 0: none */
 };
 
 /**

@@ -35,6 +35,7 @@ struct chain {
 	struct npurt_buffer *buffer[BUFFERS];
 	struct npurt_graph *graph;
 	uint32_t run[3], host;
+	struct npurt_future *own; /* of the replay in flight */
 	int calls;
 	int answer;
 	float seen;
@@ -208,7 +209,7 @@ static int count_call(void *data)
 
 static struct npurt_model *load_tiny(struct chain *chain, enum tiny_kind kind)
 {
-	const struct tiny_options options = { .kind = kind };
+	const struct tiny_options options = { .kind = kind, .trips = 300000 };
 	struct tiny_model file;
 	struct npurt_model *model = NULL;
 
@@ -410,65 +411,129 @@ static void test_back_and_forth(void **state)
 /* ------------------------------------------------------------------ random DAGs */
 
 #define RANDOM_NODES 400
+#define RANDOM_EDGES_MAX (4 * RANDOM_NODES)
 
-/* Each host node notes when it ran; whoever is before it must have run already. */
+/*
+ * Every node, on the host or on the device, hands on the mark of one that is before it, and those
+ * without any the replay's: who ran too early has an older one. Host nodes also note when they ran.
+ */
 struct note {
 	struct random_dag *dag;
+	uint32_t from; /* whose mark: RANDOM_NODES is the replay's */
 	uint32_t node;
+	bool is_device;
 	uint32_t time;
 };
 
 struct random_dag {
+	uint32_t seed;
 	uint32_t clock;
+	uint32_t *marks; /* in a buffer */
 	struct note note[RANDOM_NODES];
+	uint32_t edges;
+	uint32_t edge[RANDOM_EDGES_MAX][2];
 };
 
 static int take_note(void *data)
 {
 	struct note *note = data;
+	uint32_t *marks = note->dag->marks;
 
 	note->time = __atomic_add_fetch(&note->dag->clock, 1, __ATOMIC_ACQ_REL);
+	marks[note->node] = marks[note->from];
 	return 0;
+}
+
+static uint32_t draw(struct random_dag *dag)
+{
+	dag->seed = dag->seed * 1664525 + 1013904223;
+	return dag->seed >> 8;
+}
+
+static void draw_dag(struct random_dag *dag, uint32_t edges, uint32_t devices_in_8)
+{
+	uint32_t i;
+
+	for (i = 0; i < RANDOM_NODES; i++)
+		dag->note[i] = (struct note){
+			.dag = dag,
+			.from = RANDOM_NODES,
+			.node = i,
+			.is_device = draw(dag) % 8 < devices_in_8,
+		};
+	for (dag->edges = 0; dag->edges < edges;) {
+		uint32_t before = draw(dag) % RANDOM_NODES, after = draw(dag) % RANDOM_NODES;
+
+		/* No cycle: along a permutation of the numbers. */
+		if (before * 7 % RANDOM_NODES >= after * 7 % RANDOM_NODES)
+			continue;
+		dag->edge[dag->edges][0] = before;
+		dag->edge[dag->edges++][1] = after;
+		dag->note[after].from = before;
+	}
+}
+
+static void build_dag(struct chain *chain, struct random_dag *dag, struct npurt_buffer *marks)
+{
+	uint32_t i;
+
+	ok(npurt_graph_create(chain->rig.context, NULL, &chain->graph));
+	for (i = 0; i < RANDOM_NODES; i++) {
+		const struct npurt_binding from = { marks, 4 * dag->note[i].from };
+		const struct npurt_binding to = { marks, 4 * i };
+
+		if (dag->note[i].is_device)
+			ok(npurt_graph_add_copy(chain->graph, &to, &from, 4, NULL));
+		else
+			ok(npurt_graph_add_host(chain->graph, take_note, &dag->note[i], NULL));
+	}
+	for (i = 0; i < dag->edges; i++)
+		ok(npurt_graph_add_edge(chain->graph, dag->edge[i][0], dag->edge[i][1]));
+	ok(npurt_graph_build(chain->graph));
+}
+
+static void check_dag(const struct random_dag *dag, uint32_t mark)
+{
+	uint32_t i, hosts = 0;
+
+	for (i = 0; i < RANDOM_NODES; i++) {
+		hosts += !dag->note[i].is_device;
+		if (dag->marks[i] != mark)
+			fail_msg("node %u ran before node %u", i, dag->note[i].from);
+	}
+	assert_int_equal(dag->clock, hosts);
+	for (i = 0; i < dag->edges; i++) {
+		const struct note *before = &dag->note[dag->edge[i][0]];
+		const struct note *after = &dag->note[dag->edge[i][1]];
+
+		if (!before->is_device && !after->is_device)
+			assert_true(before->time < after->time);
+	}
 }
 
 static void test_random_dags(void **state)
 {
-	static struct random_dag dag;
-	static uint32_t edges[4 * RANDOM_NODES][2];
-	uint32_t seed = 1, round, i, count;
+	static struct random_dag dag = { .seed = 1 };
+	uint32_t round, again, mark = 0;
+	struct npurt_buffer *marks;
 	struct chain chain;
 
 	(void)state;
 	make_buffers(&chain, NULL);
-	for (round = 0; round < 10; round++) {
-		ok(npurt_graph_create(chain.rig.context, NULL, &chain.graph));
-		for (i = 0; i < RANDOM_NODES; i++) {
-			dag.note[i] = (struct note){ .dag = &dag, .node = i };
-			ok(npurt_graph_add_host(chain.graph, take_note, &dag.note[i], NULL));
+	ok(npurt_buffer_alloc(chain.rig.context, 4 * (RANDOM_NODES + 1), 0, &marks));
+	dag.marks = npurt_buffer_map(marks);
+	for (round = 0; round < 12; round++) {
+		draw_dag(&dag, RANDOM_NODES * (round % 4 + 1), round % 3 * 3);
+		build_dag(&chain, &dag, marks);
+		for (again = 0; again < 3; again++) {
+			dag.marks[RANDOM_NODES] = ++mark;
+			dag.clock = 0;
+			replay(chain.graph);
+			check_dag(&dag, mark);
 		}
-		for (count = 0; count < RANDOM_NODES * (round % 4 + 1);) {
-			uint32_t before, after;
-
-			seed = seed * 1664525 + 1013904223;
-			before = (seed >> 8) % RANDOM_NODES;
-			seed = seed * 1664525 + 1013904223;
-			after = (seed >> 8) % RANDOM_NODES;
-			/* No cycle: along a permutation of the numbers. */
-			if (before * 7 % RANDOM_NODES >= after * 7 % RANDOM_NODES)
-				continue;
-			edges[count][0] = before;
-			edges[count++][1] = after;
-			ok(npurt_graph_add_edge(chain.graph, before, after));
-		}
-		ok(npurt_graph_build(chain.graph));
-		replay(chain.graph);
-		dag.clock = 0;
-		replay(chain.graph);
-		assert_int_equal(dag.clock, RANDOM_NODES);
-		for (i = 0; i < count; i++)
-			assert_true(dag.note[edges[i][0]].time < dag.note[edges[i][1]].time);
 		npurt_graph_destroy(chain.graph);
 	}
+	npurt_buffer_free(marks);
 	chain.graph = NULL;
 	free_chain(&chain);
 }
@@ -612,9 +677,31 @@ static void test_cancel(void **state)
 	free_chain(&chain);
 }
 
-static void test_deadline(void **state)
+/*
+ * Submits with deadlines that grow, until the first host task starts before one: a machine may be so
+ * busy that even that is late, and then nothing stands still.
+ */
+static struct npurt_future *submit_with_deadline(struct chain *chain, struct gate *gate)
 {
 	struct npurt_replay_options options = { .size = sizeof(options), .deadline_ns = 5000000 };
+	struct npurt_future *future;
+
+	for (;;) {
+		int64_t late = now_ns() + options.deadline_ns;
+
+		ok(npurt_graph_submit(chain->graph, &options, &future));
+		while (now_ns() <= late + 1000000)
+			nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+		if (__atomic_load_n(&gate->inside, __ATOMIC_ACQUIRE))
+			return future;
+		assert_int_equal(npurt_future_wait(future, NPURT_FOREVER), -ETIME);
+		npurt_future_release(future);
+		options.deadline_ns *= 2;
+	}
+}
+
+static void test_deadline(void **state)
+{
 	struct npurt_future *future;
 	struct chain chain;
 	struct gate gate;
@@ -622,9 +709,7 @@ static void test_deadline(void **state)
 
 	(void)state;
 	make_gate(&chain, &gate, &calls);
-	ok(npurt_graph_submit(chain.graph, &options, &future));
-	wait_inside(&gate);
-	nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+	future = submit_with_deadline(&chain, &gate);
 	__atomic_store_n(&gate.open, 1, __ATOMIC_RELEASE);
 	assert_int_equal(npurt_future_wait(future, NPURT_FOREVER), -ETIME);
 	assert_says("deadline");
@@ -633,6 +718,59 @@ static void test_deadline(void **state)
 	expect_result(future, 2, -ECANCELED);
 	assert_int_equal(calls, 0);
 	npurt_future_release(future);
+	free_chain(&chain);
+}
+
+/* The deadline comes while a graph of device nodes waits: for its other replay, and for room. */
+static void expect_late(struct chain *chain, uint32_t node)
+{
+	const struct npurt_replay_options options = { .size = sizeof(options),
+						      .deadline_ns = 3000000 };
+	struct npurt_future *future;
+
+	ok(npurt_graph_submit(chain->graph, &options, &future));
+	assert_int_equal(npurt_future_wait(future, NPURT_FOREVER), -ETIME);
+	assert_says("deadline passed before it started");
+	expect_result(future, node, -ETIME);
+	npurt_future_release(future);
+}
+
+static void test_late_on_the_device(void **state)
+{
+	const struct npurt_context_options depth = { .size = sizeof(depth), .queue_depth = 2 };
+	struct npurt_model *slow;
+	struct npurt_future *first;
+	struct chain chain;
+	uint32_t node;
+
+	(void)state;
+	make_buffers(&chain, &depth);
+	slow = load_tiny(&chain, TINY_SLOW);
+	ok(npurt_graph_create(chain.rig.context, NULL, &chain.graph));
+	add_run(&chain, slow, 0, 1, &node);
+	ok(npurt_graph_build(chain.graph));
+	set_values(&chain, 0, 1);
+	ok(npurt_graph_submit(chain.graph, NULL, &first));
+	expect_late(&chain, node);
+	ok(npurt_future_wait(first, 0));
+	npurt_future_release(first);
+	npurt_graph_destroy(chain.graph);
+
+	ok(npurt_graph_create(chain.rig.context, NULL, &chain.graph));
+	add_run(&chain, chain.rig.model, 0, 2, &node);
+	ok(npurt_graph_build(chain.graph));
+	memset(npurt_buffer_map(chain.buffer[2]), 0x11, 128);
+	ok(npurt_run_submit(slow, (struct npurt_binding[]){ { chain.buffer[0], 0 },
+							     { chain.buffer[1], 0 } },
+			    2, NULL, &first));
+	expect_late(&chain, node);
+	ok(npurt_future_wait(first, NPURT_FOREVER));
+	npurt_future_release(first);
+	assert_int_equal(*(unsigned char *)npurt_buffer_map(chain.buffer[2]), 0x11);
+	/* The next one is not late. */
+	replay(chain.graph);
+	assert_true(value_at(&chain, 2, 6) == expected(1, 6, 1));
+	npurt_model_unload(slow);
 	free_chain(&chain);
 }
 
@@ -712,19 +850,17 @@ static void test_retired_by_another(void **state)
 	free_chain(&chain);
 }
 
-/* What would wait, in a callback, does not. */
+/* What would wait, in a callback, does not: for the graph that it is part of, to be sure. */
 static int wait_inside_callback(void *data)
 {
 	struct chain *chain = data;
 	struct npurt_future *future;
-	int ret;
 
-	if (npurt_run_submit(chain->rig.model, chain->rig.bindings, 2, NULL, &future))
+	while (!(future = __atomic_load_n(&chain->own, __ATOMIC_ACQUIRE)))
+		nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+	if (npurt_future_wait(future, 0) != -ETIMEDOUT)
 		return -EIO;
-	ret = npurt_future_wait(future, NPURT_FOREVER);
-	npurt_future_release(future);
-	/* It may have been complete already. */
-	return ret == -EDEADLK || !ret ? 0 : -EIO;
+	return npurt_future_wait(future, NPURT_FOREVER) == -EDEADLK ? 0 : -EIO;
 }
 
 static int submit_inside_callback(void *data)
@@ -742,13 +878,13 @@ static void test_waits_in_callbacks(void **state)
 
 	(void)state;
 	make_buffers(&chain, NULL);
-	rig_fill(&chain.rig, chain.rig.x, chain.rig.y, 1);
 	ok(npurt_graph_create(chain.rig.context, NULL, &chain.graph));
 	ok(npurt_graph_add_host(chain.graph, wait_inside_callback, &chain, &first));
 	ok(npurt_graph_add_host(chain.graph, submit_inside_callback, &chain, &second));
 	ok(npurt_graph_add_edge(chain.graph, first, second));
 	ok(npurt_graph_build(chain.graph));
 	ok(npurt_graph_submit(chain.graph, NULL, &future));
+	__atomic_store_n(&chain.own, future, __ATOMIC_RELEASE);
 	assert_int_equal(npurt_future_wait(future, NPURT_FOREVER), -EDEADLK);
 	expect_result(future, first, 0);
 	expect_result(future, second, -EDEADLK);
@@ -873,6 +1009,7 @@ int main(void)
 		cmocka_unit_test(test_policies),
 		cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_deadline),
+		cmocka_unit_test(test_late_on_the_device),
 		cmocka_unit_test(test_replays_in_flight),
 		cmocka_unit_test(test_retired_by_another),
 		cmocka_unit_test(test_waits_in_callbacks),
