@@ -588,6 +588,8 @@ static int read_program(struct npurt_image *image, const struct frame *frame,
 		return damaged("program", offset,
 			       "its size is not that of .text, or a reserved field "
 			       "is set");
+	if (le32toh(program->save_bytes) % NPU_SAVE_ALIGN)
+		return damaged("program", offset, "its save area is not whole blocks");
 	ret = check_streams(program, offset);
 	if (ret || !limits)
 		return ret;

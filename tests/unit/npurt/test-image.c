@@ -200,6 +200,7 @@ static void test_damage(void **state)
 		{ PROGRAM(bytes), 0xfffffff0, -ENOEXEC, "size" },
 		{ PROGRAM(local_bytes), (512 << 10) + 1, -ENOTSUP, "bytes of local SRAM" },
 		{ PROGRAM(global_bytes), (4 << 20) + 1, -ENOTSUP, "bytes of global SRAM" },
+		{ PROGRAM(save_bytes), 32, -ENOEXEC, "save area" },
 		{ PROGRAM(reserved2), 1, -ENOEXEC, "reserved" },
 		{ model.text + offsetof(struct npu_program_header, entry), 4, 72, -ENOEXEC,
 		  "entry 0x48" },
