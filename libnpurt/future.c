@@ -246,6 +246,9 @@ int npurt_future_get_report(struct npurt_future *future, struct npurt_task_repor
 	ret = check_complete(future, "npurt_future_get_report");
 	if (ret)
 		return ret;
+	if (!future->has_record && !future->result)
+		return npurt_fail(-ENODATA, "npurt: the graph had nothing for the device to do, "
+					    "which so has no report on it");
 	if (!future->has_record)
 		return npurt_fail(-EIO, "%s", future->error ? future->error : "the task was lost");
 	record = &future->record;

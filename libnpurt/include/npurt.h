@@ -662,7 +662,7 @@ struct npurt_task_report {
  * @report: @report->size set by the caller; filled
  *
  * Return: 0, also of a task that failed; -EBUSY (not complete), -EINVAL, -EIO (the task was lost
- * without a record), -EOWNERDEAD.
+ * without a record), -ENODATA (a graph of host tasks only), -EOWNERDEAD.
  * Any thread.
  */
 NPURT_API int npurt_future_get_report(struct npurt_future *future,

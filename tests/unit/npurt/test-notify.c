@@ -255,6 +255,7 @@ static void test_descriptor(void **state)
 /* The end of a graph on the workers is news, too: nothing of it may ever have been on the queue. */
 static void test_descriptor_of_host_tasks(void **state)
 {
+	struct npurt_task_report report = { .size = sizeof(report) };
 	struct npurt_future *future;
 	struct npurt_graph *graph;
 	struct rig rig;
@@ -274,6 +275,7 @@ static void test_descriptor_of_host_tasks(void **state)
 			npurt_dispatch(rig.context);
 		}
 		ok(npurt_future_wait(future, 0));
+		assert_int_equal(npurt_future_get_report(future, &report), -ENODATA);
 		npurt_future_release(future);
 	}
 	npurt_graph_destroy(graph);
