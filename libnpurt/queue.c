@@ -219,6 +219,24 @@ static int fail_stopped(const struct npurt_queue *queue)
 			  queue->stop_reason);
 }
 
+static int fail_full(const struct npurt_queue *queue, int error, const char *advice)
+{
+	uint64_t taken = npurt_ring_written(&queue->ring) -
+			 __atomic_load_n(&queue->retired, __ATOMIC_RELAXED);
+
+	if (!queue->bytes_max)
+		return npurt_fail(error,
+				  "npurt: the queue is full, %" PRIu64 " of its %" PRIu64
+				  " places are taken: %s",
+				  taken, queue->ring.depth, advice);
+	return npurt_fail(error,
+			  "npurt: the queue is full, %" PRIu64 " of its %" PRIu64 " places and "
+			  "%" PRIu64 " of %" PRIu64 " bytes are taken: %s",
+			  taken, queue->ring.depth,
+			  __atomic_load_n(&queue->bytes, __ATOMIC_RELAXED), queue->bytes_max,
+			  advice);
+}
+
 /* Counts a task's bytes in, unless they would be too many. */
 static bool take_bytes(struct npurt_queue *queue, uint64_t bytes)
 {
@@ -295,11 +313,7 @@ static int submit_full(struct npurt_queue *queue, struct npurt_task *task, int64
 		publish(queue, task, index);
 	npurt_line_leave(&queue->line, &place);
 	if (ret == -ETIMEDOUT)
-		return npurt_fail(
-			-ETIMEDOUT,
-			"npurt: the queue has no room for another task within the time-out: "
-			"%" PRIu64 " tasks are in flight",
-			queue->ring.depth);
+		return fail_full(queue, ret, "no room came within the time-out");
 	return ret;
 }
 
@@ -328,14 +342,11 @@ int npurt_queue_submit(struct npurt_queue *queue, struct npurt_task *task, int64
 		return 0;
 	}
 	if (deadline_ns == NPURT_DEADLINE_TRY)
-		return npurt_fail(-EAGAIN,
-				  "npurt: the queue is full, %" PRIu64
-				  " tasks are in flight: wait for "
-				  "one, or submit with NPURT_POLICY_BLOCK",
-				  queue->ring.depth);
+		return fail_full(queue, -EAGAIN,
+				 "wait for a task, or submit with NPURT_POLICY_BLOCK");
 	if (npurt_in_callback())
-		return npurt_fail(-EDEADLK, "npurt: the queue is full, and a callback must not "
-					    "wait: submit with NPURT_POLICY_TRY there");
+		return fail_full(queue, -EDEADLK,
+				 "a callback must not wait: submit with NPURT_POLICY_TRY there");
 	return submit_full(queue, task, deadline_ns);
 }
 

@@ -327,7 +327,9 @@ static void test_bytes(void **state)
 	for (i = 0; i < 3; i++)
 		npurt_future_release(submit(&rig));
 	assert_int_equal(npurt_run_submit(rig.model, rig.bindings, 2, &try, &none), -EAGAIN);
+	assert_says("3 of its 16 places and 768 of 778 bytes are taken: wait for a task");
 	assert_int_equal(npurt_run_submit(rig.model, rig.bindings, 2, &timeout, &none), -ETIMEDOUT);
+	assert_says("768 of 778 bytes are taken: no room came within the time-out");
 	assert_null(none);
 	ok(npurt_context_get_status(rig.context, &status));
 	assert_int_equal(status.bytes_in_flight, 3 * 256);

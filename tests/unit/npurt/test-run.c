@@ -413,7 +413,7 @@ static void test_full_try(void **state)
 	(void)state;
 	fill_queue(&rig, futures);
 	assert_int_equal(npurt_run_submit(rig.model, rig.bindings, 2, &options, &none), -EAGAIN);
-	assert_says("4 tasks are in flight");
+	assert_says("4 of its 4 places are taken");
 	assert_null(none);
 	ok(npurt_context_get_status(rig.context, &status));
 	assert_int_equal(status.queue_depth, DEPTH);
