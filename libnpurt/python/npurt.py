@@ -54,6 +54,15 @@ class _ContextOptions(ctypes.Structure):
                 ("queue_bytes", ctypes.c_uint64), ("pool_bytes", ctypes.c_uint64)]
 
 
+class ContextStatus(ctypes.Structure):
+    """What happens on a context's queue: the members of npurt_context_status."""
+    _fields_ = [("size", ctypes.c_size_t), ("queue_depth", ctypes.c_uint32),
+                ("in_flight", ctypes.c_uint32), ("submitted", ctypes.c_uint64),
+                ("completed", ctypes.c_uint64), ("error", ctypes.c_int),
+                ("reserved", ctypes.c_uint32), ("bytes_in_flight", ctypes.c_uint64),
+                ("buffer_bytes", ctypes.c_uint64), ("pool_kept_bytes", ctypes.c_uint64)]
+
+
 class _Binding(ctypes.Structure):
     _fields_ = [("buffer", ctypes.c_void_p), ("offset", ctypes.c_uint64)]
 
@@ -127,6 +136,11 @@ class Context(_Object):
         _call("npurt_context_create", device.handle(), ctypes.byref(given),
               ctypes.byref(self._handle))
 
+    def status(self):
+        now = ContextStatus(size=ctypes.sizeof(ContextStatus))
+        _call("npurt_context_get_status", self.handle(), ctypes.byref(now))
+        return now
+
 
 class _Buffer(_Object):
     _release = "npurt_buffer_free"
@@ -176,6 +190,8 @@ class Model(_Object):
     """A compiled model, from a file's name or its bytes, with buffers for one run at a time."""
     _release = "npurt_model_unload"
 
+    _buffers = ()
+
     def __init__(self, context, source):
         self._handle = ctypes.c_void_p()
         if isinstance(source, (str, os.PathLike)):
@@ -192,6 +208,11 @@ class Model(_Object):
         self.outputs = [self._tensor("npurt_model_get_output", i) for i in range(info.outputs)]
         self._buffers = [_Buffer(context, tensor.info.device_bytes)
                          for tensor in self.inputs + self.outputs]
+
+    def close(self):
+        for buffer in self._buffers:
+            buffer.close()
+        super().close()
 
     def _tensor(self, call, index):
         info = _TensorInfo(size=ctypes.sizeof(_TensorInfo))
