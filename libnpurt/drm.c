@@ -178,8 +178,8 @@ static int drm_firmware_log(struct npurt_backend *backend, uint32_t *position, c
 	if (fd < 0) {
 		ret = -errno;
 		return npurt_fail(ret == -EACCES ? ret : -EOPNOTSUPP,
-				  "%s: the firmware's log is in %s, which cannot be opened (%s): run "
-				  "this as root, with debugfs mounted at /sys/kernel/debug",
+				  "%s: the firmware's log is in %s, which cannot be opened (%s): "
+				  "run this as root, with debugfs mounted at /sys/kernel/debug",
 				  drm->path, path, strerror(-ret));
 	}
 	done = lseek(fd, *position, SEEK_SET) < 0 ? -1 : read(fd, text, bytes);

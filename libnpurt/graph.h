@@ -2,9 +2,9 @@
 /*
  * Graphs: what npurt_graph_build() makes of nodes and edges, and their replays.
  *
- * Building gathers device nodes into segments. A segment is one list for the device, in the order of
- * its edges, which ring order then keeps: nothing of it needs the host. Units are what is started as
- * a whole: a segment, or a host node. A unit starts when all units before it have ended.
+ * Building gathers device nodes into segments. A segment is one list for the device, in the order
+ * of its edges, which ring order then keeps: nothing of it needs the host. Units are what is
+ * started as a whole: a segment, or a host node. A unit starts when all units before it have ended.
  *
  * Each replay in flight has its own lists, arguments and records in device memory, so that one can
  * be written while another one runs.

@@ -2,8 +2,8 @@
 /*
  * A replay: units start when what is before them has ended, and what failed cancels what is behind.
  *
- * A node is marked as cancelled before the units that lead to it are counted down, so whoever starts
- * its unit sees the mark.
+ * A node is marked as cancelled before the units that lead to it are counted down, so whoever
+ * starts its unit sees the mark.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -364,7 +364,7 @@ int npurt_dispatch(struct npurt_context *context)
 	/* Two at once: one finds nothing to read, which is as well. */
 	if (read(notifier->fd, &count, sizeof(count)) < 0)
 		count = 0;
-	/* What completes from here on tells again; what did before is seen by who looks after us. */
+	/* What completes from here on tells again; who looks after us sees what did before. */
 	__atomic_store_n(&notifier->told, 0, __ATOMIC_SEQ_CST);
 	due = take_due(notifier);
 	pthread_mutex_unlock(&notifier->lock);

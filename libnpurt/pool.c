@@ -27,8 +27,8 @@ static unsigned int log2_of(uint64_t number)
 }
 
 /*
- * Classes in pages: 1 2 3 4, 5 6 7 8, 10 12 14 16, 20 24 28 32, ... The number of a class is that of
- * its group times STEPS, plus its place in it.
+ * Classes in pages: 1 2 3 4, 5 6 7 8, 10 12 14 16, 20 24 28 32, ... The number of a class is that
+ * of its group times STEPS, plus its place in it.
  */
 static unsigned int class_of(uint64_t bytes)
 {

@@ -6,8 +6,8 @@
  * request of it, and at most a fifth of a block is more than was asked for (but for requests of
  * less than a page). What is given back is kept. What is in use and what is kept together never
  * exceed a bound: to make a new block, the pool gives up those that have been kept the longest.
- * Contiguity is not the pool's affair: addresses are plenty, and pages are the back end's. So a request
- * is refused only if the blocks in use and the new one exceed the bound; as long as what
+ * Contiguity is not the pool's affair: addresses are plenty, and pages are the back end's. So a
+ * request is refused only if the blocks in use and the new one exceed the bound; as long as what
  * was asked for, in whole pages, stays below four fifths of it, none is.
  *
  * The pool knows blocks only by their heads; who uses it makes and releases them.

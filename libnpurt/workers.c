@@ -61,7 +61,7 @@ void npurt_set_in_callback(bool inside)
 	in_callback = inside;
 }
 
-/* Giving up the processor costs a whole turn of the others: only when the holder must have lost it. */
+/* Giving up the processor costs a turn of all others: only when the holder must have lost it. */
 static void lock(struct stack *stack)
 {
 	unsigned int looks = 0;

@@ -97,7 +97,8 @@ def page(function, version, structures):
     for text in function.text:
         out += [".PP", roff(text)]
     if function.returns:
-        out += [".SH RETURN VALUE"] + [roff(text.removeprefix("Return: ")) for text in function.returns]
+        out.append(".SH RETURN VALUE")
+        out += [roff(text.removeprefix("Return: ")) for text in function.returns]
         if function.declaration.startswith("int "):
             out += [".PP", "Negative values are errno numbers; \\fBnpurt_last_error\\fR() has a "
                     "sentence then."]

@@ -211,13 +211,14 @@ NPURT_API int npurt_device_firmware_log(struct npurt_device *device, uint32_t *p
 struct npurt_context_options {
 	size_t size;
 	uint32_t flags;		/* NPURT_CONTEXT_* */
-	uint32_t queue_depth;	/* tasks in flight at most, 1..65536; default 64 */
+	uint32_t queue_depth;	/* places, 1..65536; default 64. A run takes one until it is
+				   complete, a list of a graph's device nodes two */
 	uint32_t priority;	/* 0..15, 15 first; default 0 */
 	uint32_t spin_us;	/* of spinning before a waiter sleeps; default 20, 0 on one CPU */
 	uint32_t reserved;	/* 0 */
 	uint64_t queue_bytes;	/* of inputs and outputs of tasks in flight at most; 0: no bound */
-	uint64_t pool_bytes;	/* of buffers and models at most, and kept for reuse; 0: no bound,
-				   nothing is kept */
+	uint64_t pool_bytes;	/* of buffers and models at most, and kept for reuse;
+				   0: no bound, nothing is kept */
 };
 
 /**
@@ -249,9 +250,9 @@ NPURT_API void npurt_context_destroy(struct npurt_context *context);
 /* What happens on a context's queue. */
 struct npurt_context_status {
 	size_t size;
-	uint32_t queue_depth;	/* the bound */
-	uint32_t in_flight;	/* tasks submitted and not yet complete */
-	uint64_t submitted;	/* tasks ever submitted */
+	uint32_t queue_depth;	/* the bound, in places */
+	uint32_t in_flight;	/* places of what is submitted and not yet complete */
+	uint64_t submitted;	/* places ever taken */
 	uint64_t completed;	/* of these, complete, whether done or failed */
 	int error;		/* negative errno when the queue has stopped for good, else 0 */
 	uint32_t reserved;
@@ -616,9 +617,10 @@ NPURT_API int npurt_run(struct npurt_model *model, const struct npurt_binding *b
  * number of times; the answer of a complete task stays the same.
  *
  * Return: 0 when the task is done; -ETIMEDOUT (not complete yet, and nothing else), -EDEADLK (it
- * would wait, in a callback), or why it failed: -EFAULT (it touched memory or executed an instruction that it must not), -ETIME (its
- * budget ran out), -EBADMSG (the device refused it), -ECANCELED (killed), -EIO (the queue stopped
- * before it), -ENODEV (the device is dead), -EOWNERDEAD. npurt_future_error() has the sentence.
+ * would wait, in a callback), or why it failed: -EFAULT (it touched memory or executed an
+ * instruction that it must not), -ETIME (its budget ran out), -EBADMSG (the device refused it),
+ * -ECANCELED (killed), -EIO (the queue stopped before it), -ENODEV (the device is dead),
+ * -EOWNERDEAD. npurt_future_error() has the sentence.
  * Any thread.  Guide: Waiting.
  */
 NPURT_API int npurt_future_wait(struct npurt_future *future, int64_t timeout_ns);
@@ -706,8 +708,8 @@ typedef void (*npurt_callback)(struct npurt_future *future, void *data);
 /**
  * npurt_future_set_callback() - have a function called when a task is complete
  * @future: the future; it may be released at any time from now on, also by the function
- * @callback: called once, in any case: also when the task is complete already, and when its context is
- *	destroyed before. On the context's completion thread, with all signals blocked; in
+ * @callback: called once, in any case: also when the task is complete already, and when its context
+ *	is destroyed before. On the context's completion thread, with all signals blocked; in
  *	npurt_dispatch() once npurt_context_get_fd() has been called. There it must not wait: calls
  *	that would return -EDEADLK
  * @data: for @callback
@@ -723,7 +725,8 @@ NPURT_API int npurt_future_set_callback(struct npurt_future *future, npurt_callb
  * @context: the context
  *
  * It is readable when tasks have completed since the last npurt_dispatch(), and now and then for
- * nothing: futures are worth a look, and there may be room in the queue. From the first call on callbacks run in npurt_dispatch().
+ * nothing: futures are worth a look, and there may be room in the queue. From the first call on
+ * callbacks run in npurt_dispatch().
  *
  * Return: the descriptor, always the same one, closed with the context; -EINVAL, -ENOMEM or -EAGAIN
  * (no thread), -EMFILE or -ENFILE, -EOWNERDEAD.
@@ -845,8 +848,8 @@ NPURT_API int npurt_graph_add_edge(struct npurt_graph *graph, uint32_t before, u
  * the host.
  *
  * Return: 0; -EINVAL (a cycle; no nodes), -EBUSY (built already), -E2BIG (the context's queue takes
- * too few tasks or bytes), -ENOMEM, -EAGAIN (no thread for host tasks), -EOWNERDEAD. After a failure the graph is as
- * before.
+ * too few tasks or bytes), -ENOMEM, -EAGAIN (no thread for host tasks), -EOWNERDEAD. After a
+ * failure the graph is as before.
  * One thread at a time for one graph.
  */
 NPURT_API int npurt_graph_build(struct npurt_graph *graph);
@@ -869,7 +872,7 @@ NPURT_API int npurt_graph_set_binding(struct npurt_graph *graph, uint32_t node, 
 /* How a graph is submitted. Zero in a field means the default. */
 struct npurt_replay_options {
 	size_t size;
-	uint32_t policy;	/* enum npurt_policy, of a queue that is full or a graph in flight */
+	uint32_t policy;	/* enum npurt_policy: of a full queue, and a graph in flight */
 	uint32_t flags;		/* none yet: 0 */
 	int64_t timeout_ns;	/* of NPURT_POLICY_TIMEOUT */
 	int64_t deadline_ns;	/* from the call on; what has not started then is cancelled, also
@@ -904,9 +907,9 @@ NPURT_API int npurt_graph_submit(struct npurt_graph *graph,
  * @future: of a graph, complete
  * @node: its number
  *
- * Return: 0 when it is done; as npurt_future_wait() when it failed; -ECANCELED (one before it failed,
- * or npurt_future_cancel()), -ETIME (also: the deadline passed before it started), what its host task
- * returned; -EBUSY (not complete), -EINVAL, -EOWNERDEAD.
+ * Return: 0 when it is done; as npurt_future_wait() when it failed; -ECANCELED (one before it
+ * failed, or npurt_future_cancel()), -ETIME (also: the deadline passed before it started), what its
+ * host task returned; -EBUSY (not complete), -EINVAL, -EOWNERDEAD.
  * Any thread.
  */
 NPURT_API int npurt_future_node_result(struct npurt_future *future, uint32_t node);

@@ -266,7 +266,7 @@ static void test_device_failure(void **state)
 	free_chain(&chain);
 }
 
-/* Bound to other memory while replays fail, which tell of what they worked on. For the sanitizers. */
+/* Bound to other memory while replays fail and tell what they worked on. For the sanitizers. */
 struct binder {
 	struct chain *chain;
 	uint32_t node;
@@ -678,8 +678,8 @@ static void test_cancel(void **state)
 }
 
 /*
- * Submits with deadlines that grow, until the first host task starts before one: a machine may be so
- * busy that even that is late, and then nothing stands still.
+ * Submits with deadlines that grow, until the first host task starts before one: a machine may be
+ * so busy that even that is late, and then nothing stands still.
  */
 static struct npurt_future *submit_with_deadline(struct chain *chain, struct gate *gate)
 {

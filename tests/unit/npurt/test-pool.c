@@ -160,7 +160,7 @@ static void test_a_million_operations(void **state)
 	for (operation = 0; operation < 1000000; operation++) {
 		uint64_t bytes = draw_bytes();
 
-		/* Goes up and down, so that what is kept is of the wrong classes again and again. */
+		/* Up and down, so that what is kept is of the wrong classes again and again. */
 		if (world.count && (world.live + bytes > LIVE_MAX || world.count == SLOTS ||
 				    draw() % 100 < (operation / 20000 % 2 ? 45 : 55)))
 			give(&world, draw() % world.count);
