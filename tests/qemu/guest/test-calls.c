@@ -24,12 +24,6 @@
 #define PARKED_WAITS	8
 #define TRACEPOINT	"events/raw_syscalls/sys_enter/id"
 
-#define ok(call) \
-	do { \
-		if ((call) != 0) \
-			fail_msg("%s: %s", #call, npurt_last_error()); \
-	} while (0)
-
 static int calls_fd;
 
 /* ------------------------------------------------------------- what is counted */

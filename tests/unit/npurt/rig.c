@@ -8,12 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define ok(call) \
-	do { \
-		if ((call) != 0) \
-			fail_msg("%s: %s", #call, npurt_last_error()); \
-	} while (0)
+#include <time.h>
 
 static const char *device_name(void)
 {
@@ -126,6 +121,14 @@ void rig_note(const char *test, struct npurt_future *future)
 		(unsigned long long)report.stall_token_cycles,
 		(unsigned long long)report.stall_memory_cycles);
 	assert_int_equal(fclose(file), 0);
+}
+
+int64_t rig_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ll + now.tv_nsec;
 }
 
 int rig_open_fds(void)

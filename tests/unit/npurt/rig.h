@@ -6,9 +6,24 @@
 #define NPURT_TEST_RIG_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "npurt.h"
 #include "npurt/tiny_model.h"
+
+/* A call of the library's that has to succeed. */
+#define ok(call)                                                       \
+	do {                                                           \
+		if ((call) != 0)                                       \
+			fail_msg("%s: %s", #call, npurt_last_error()); \
+	} while (0)
+
+/* The sentence of the last call that failed has these words. */
+#define assert_says(words)                                                               \
+	do {                                                                             \
+		if (!strstr(npurt_last_error(), (words)))                                \
+			fail_msg("'%s' does not say '%s'", npurt_last_error(), (words)); \
+	} while (0)
 
 struct rig {
 	struct npurt_device *device;
@@ -42,6 +57,9 @@ void rig_note(const char *test, struct npurt_future *future);
 
 /** rig_is_sim() - the tests' device is the model in the process */
 bool rig_is_sim(void);
+
+/** rig_now() - CLOCK_MONOTONIC in nanoseconds */
+int64_t rig_now(void);
 
 /** rig_open_fds() - how many file descriptors this process has */
 int rig_open_fds(void);

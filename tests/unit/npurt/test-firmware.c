@@ -20,12 +20,6 @@
 #include "sha256.h"
 #include "sim.h"
 
-#define assert_says(words) \
-	do { \
-		if (!strstr(npurt_last_error(), (words))) \
-			fail_msg("'%s' does not say '%s'", npurt_last_error(), (words)); \
-	} while (0)
-
 /* Opens a device with an image; returns what npurt_open() does. */
 static int open_with(const void *image, size_t bytes, struct npurt_device **device)
 {

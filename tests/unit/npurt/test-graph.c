@@ -15,18 +15,6 @@
 #include "objects.h"
 #include "rig.h"
 
-#define ok(call)                                                       \
-	do {                                                           \
-		if ((call) != 0)                                       \
-			fail_msg("%s: %s", #call, npurt_last_error()); \
-	} while (0)
-
-#define assert_says(words)                                                               \
-	do {                                                                             \
-		if (!strstr(npurt_last_error(), (words)))                                \
-			fail_msg("'%s' does not say '%s'", npurt_last_error(), (words)); \
-	} while (0)
-
 #define BUFFERS 5
 
 /* A chain b0 -> b1 -> b2 -> b3, each y = 2 x + w, and a host task that looks at the end. */
@@ -610,14 +598,6 @@ static void wait_inside(struct gate *gate)
 		nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ll + now.tv_nsec;
-}
-
 static void test_policies(void **state)
 {
 	struct npurt_replay_options options = { .size = sizeof(options) };
@@ -637,9 +617,9 @@ static void test_policies(void **state)
 	assert_says("in flight");
 	options.policy = NPURT_POLICY_TIMEOUT;
 	options.timeout_ns = 20000000;
-	start = now_ns();
+	start = rig_now();
 	assert_int_equal(npurt_graph_submit(chain.graph, &options, &none), -ETIMEDOUT);
-	assert_true(now_ns() - start >= options.timeout_ns);
+	assert_true(rig_now() - start >= options.timeout_ns);
 	assert_null(none);
 	__atomic_store_n(&gate.open, 1, __ATOMIC_RELEASE);
 	ok(npurt_graph_submit(chain.graph, NULL, &none));
@@ -687,10 +667,10 @@ static struct npurt_future *submit_with_deadline(struct chain *chain, struct gat
 	struct npurt_future *future;
 
 	for (;;) {
-		int64_t late = now_ns() + options.deadline_ns;
+		int64_t late = rig_now() + options.deadline_ns;
 
 		ok(npurt_graph_submit(chain->graph, &options, &future));
-		while (now_ns() <= late + 1000000)
+		while (rig_now() <= late + 1000000)
 			nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
 		if (__atomic_load_n(&gate->inside, __ATOMIC_ACQUIRE))
 			return future;

@@ -17,18 +17,6 @@
 
 #define DEPTH 4
 
-#define ok(call)                                                       \
-	do {                                                           \
-		if ((call) != 0)                                       \
-			fail_msg("%s: %s", #call, npurt_last_error()); \
-	} while (0)
-
-#define assert_says(words)                                                               \
-	do {                                                                             \
-		if (!strstr(npurt_last_error(), (words)))                                \
-			fail_msg("'%s' does not say '%s'", npurt_last_error(), (words)); \
-	} while (0)
-
 static const struct npurt_context_options depth_4 = {
 	.size = sizeof(depth_4),
 	.queue_depth = DEPTH,

@@ -18,12 +18,6 @@
 #define PAGE 4096ull
 #define MIB (1ull << 20)
 
-#define ok(call)                                                       \
-	do {                                                           \
-		if ((call) != 0)                                       \
-			fail_msg("%s: %s", #call, npurt_last_error()); \
-	} while (0)
-
 static uint64_t seed = 1;
 
 static uint32_t draw(void)

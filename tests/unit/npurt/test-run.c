@@ -28,26 +28,6 @@
 
 #define MS 1000000ll
 
-#define ok(call) \
-	do { \
-		if ((call) != 0) \
-			fail_msg("%s: %s", #call, npurt_last_error()); \
-	} while (0)
-
-#define assert_says(words) \
-	do { \
-		if (!strstr(npurt_last_error(), (words))) \
-			fail_msg("'%s' does not say '%s'", npurt_last_error(), (words)); \
-	} while (0)
-
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ll + now.tv_nsec;
-}
-
 static void check_firmware_log(struct npurt_device *device)
 {
 	char log[4096];
@@ -443,10 +423,10 @@ static void test_full_timeout(void **state)
 
 	(void)state;
 	fill_queue(&rig, futures);
-	start = now_ns();
+	start = rig_now();
 	assert_int_equal(npurt_run_submit(rig.model, rig.bindings, 2, &options, &future),
 			 -ETIMEDOUT);
-	assert_true(now_ns() - start >= 2 * MS);
+	assert_true(rig_now() - start >= 2 * MS);
 	assert_says("no room");
 	options.timeout_ns = 600000 * MS;
 	ok(npurt_run_submit(rig.model, rig.bindings, 2, &options, &future));

@@ -13,18 +13,6 @@
 #include "objects.h"
 #include "rig.h"
 
-#define ok(call) \
-	do { \
-		if ((call) != 0) \
-			fail_msg("%s: %s", #call, npurt_last_error()); \
-	} while (0)
-
-#define assert_says(words) \
-	do { \
-		if (!strstr(npurt_last_error(), (words))) \
-			fail_msg("'%s' does not say '%s'", npurt_last_error(), (words)); \
-	} while (0)
-
 #define TASKS 3
 
 /* What a program could do to its own ring: spoil the packet behind the running task's. */

@@ -13,12 +13,6 @@
 
 #include "rig.h"
 
-#define ok(call) \
-	do { \
-		if ((call) != 0) \
-			fail_msg("%s: %s", #call, npurt_last_error()); \
-	} while (0)
-
 /* The sanitizers make everything slower. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define TASKS 2000
