@@ -2,7 +2,6 @@
 /* Contexts: an address space, its queue, and how long they live. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "notifier.h"
@@ -10,7 +9,7 @@
 #include "objects.h"
 
 #define DEPTH_DEFAULT 64u
-#define DEPTH_MAX 65536u
+#define DEPTH_MAX (1u << NPU_RING_LOG2_MAX)
 #define PRIORITY_MAX 15u
 #define SPIN_US_DEFAULT 20u
 #define SPIN_US_MAX 1000000u
@@ -21,15 +20,10 @@
 static int read_options(const struct npurt_context_options *from,
 			struct npurt_context_options *options)
 {
-	*options = (struct npurt_context_options){ .size = sizeof(*options) };
-	if (from && from->size < sizeof(from->size))
-		return npurt_fail(-EINVAL,
-				  "npurt: context options of size %zu: set their member "
-				  "`size` to their sizeof",
-				  from->size);
-	if (from)
-		memcpy(options, from,
-		       from->size < sizeof(*options) ? from->size : sizeof(*options));
+	int ret = npurt_take_sized(options, sizeof(*options), from, "context options");
+
+	if (ret)
+		return ret;
 	if (options->flags & ~(NPURT_CONTEXT_PAGES_4K | NPURT_CONTEXT_NO_SPIN))
 		return npurt_fail(-EINVAL, "npurt: context flags 0x%x: this library knows 0x%x",
 				  options->flags, NPURT_CONTEXT_PAGES_4K | NPURT_CONTEXT_NO_SPIN);

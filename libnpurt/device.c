@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "objects.h"
 #include "workers.h"
@@ -17,23 +16,6 @@ static const struct npurt_device_entry known_devices[] = {
 
 #define KNOWN_DEVICES (sizeof(known_devices) / sizeof(known_devices[0]))
 
-int64_t npurt_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * NPURT_NS_PER_SECOND + now.tv_nsec;
-}
-
-int64_t npurt_deadline(int64_t timeout_ns)
-{
-	int64_t now = npurt_now();
-
-	if (timeout_ns < 0 || timeout_ns > INT64_MAX - 1 - now)
-		return INT64_MAX;
-	return now + timeout_ns;
-}
-
 int npurt_check_ours(const struct npurt_device *device)
 {
 	if (npurt_is_ours(device))
@@ -42,6 +24,23 @@ int npurt_check_ours(const struct npurt_device *device)
 		-EOWNERDEAD,
 		"npurt: the device was opened by the parent of this process: open it again "
 		"in the child");
+}
+
+int npurt_take_sized(void *to, size_t to_bytes, const void *from, const char *what)
+{
+	size_t bytes = to_bytes;
+
+	memset(to, 0, to_bytes);
+	if (from)
+		memcpy(&bytes, from, sizeof(bytes));
+	if (bytes < sizeof(bytes))
+		return npurt_fail(-EINVAL,
+				  "npurt: %s of size %zu: set their member `size` to their sizeof",
+				  what, bytes);
+	if (from)
+		memcpy(to, from, bytes < to_bytes ? bytes : to_bytes);
+	memcpy(to, &to_bytes, sizeof(to_bytes));
+	return 0;
 }
 
 int npurt_give_sized(void *to, const void *from, size_t from_bytes)

@@ -9,8 +9,9 @@
 #include <linux/futex.h>
 #include <stdint.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "clock.h"
 
 /** npurt_futex_wake() - wake up to @count threads that sleep on @word */
 static inline void npurt_futex_wake(uint32_t *word, int count)
@@ -26,10 +27,7 @@ static inline void npurt_futex_wake(uint32_t *word, int count)
  */
 static inline void npurt_futex_wait(uint32_t *word, uint32_t expected, int64_t deadline_ns)
 {
-	struct timespec deadline = {
-		.tv_sec = (time_t)(deadline_ns / 1000000000),
-		.tv_nsec = (long)(deadline_ns % 1000000000),
-	};
+	const struct timespec deadline = npurt_timespec(deadline_ns);
 
 	syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, expected,
 		deadline_ns == INT64_MAX ? NULL : &deadline, NULL, FUTEX_BITSET_MATCH_ANY);

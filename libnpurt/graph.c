@@ -3,19 +3,17 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "graph.h"
 #include "notifier.h"
+#include "thread.h"
 
 /* Ids of tasks in graphs; those of other tasks count from 1. */
 #define TASK_ID_BASE 0x80000000u
 
-#define COPY_BYTES_MAX ((uint64_t)1 << 31)
-
 uint64_t npurt_graph_packets(const struct npurt_unit *unit)
 {
-	return (unit->packets + NPURT_GRAPH_LIST_MAX - 1) / NPURT_GRAPH_LIST_MAX + 1;
+	return (unit->packets + NPU_GRAPH_PACKETS_MAX - 1) / NPU_GRAPH_PACKETS_MAX + 1;
 }
 
 uint64_t npurt_graph_bytes(const struct npurt_graph *graph, const struct npurt_unit *unit)
@@ -35,15 +33,10 @@ uint64_t npurt_graph_bytes(const struct npurt_graph *graph, const struct npurt_u
 
 static int read_options(const struct npurt_graph_options *from, struct npurt_graph_options *options)
 {
-	*options = (struct npurt_graph_options){ .size = sizeof(*options) };
-	if (from && from->size < sizeof(from->size))
-		return npurt_fail(-EINVAL,
-				  "npurt: graph options of size %zu: set their member `size` to "
-				  "their sizeof",
-				  from->size);
-	if (from)
-		memcpy(options, from,
-		       from->size < sizeof(*options) ? from->size : sizeof(*options));
+	int ret = npurt_take_sized(options, sizeof(*options), from, "graph options");
+
+	if (ret)
+		return ret;
 	if (options->flags || options->replays > NPURT_GRAPH_REPLAYS_MAX)
 		return npurt_fail(
 			-EINVAL,
@@ -59,7 +52,6 @@ int npurt_graph_create(struct npurt_context *context, const struct npurt_graph_o
 		       struct npurt_graph **result)
 {
 	struct npurt_graph_options options;
-	pthread_condattr_t attributes;
 	struct npurt_graph *graph;
 	int ret;
 
@@ -79,10 +71,7 @@ int npurt_graph_create(struct npurt_context *context, const struct npurt_graph_o
 	graph->context = context;
 	graph->replays = options.replays;
 	pthread_mutex_init(&graph->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&graph->idle, &attributes);
-	pthread_condattr_destroy(&attributes);
+	npurt_cond_init(&graph->idle);
 	npurt_line_init(&graph->line);
 	npurt_count_up(&context->handles);
 	*result = graph;
@@ -247,11 +236,11 @@ int npurt_graph_add_copy(struct npurt_graph *graph, const struct npurt_binding *
 	ret = check_unbuilt(graph, "npurt_graph_add_copy");
 	if (ret)
 		return ret;
-	if (!bytes || bytes > COPY_BYTES_MAX)
+	if (!bytes || bytes > NPU_COPY_BYTES_MAX)
 		return npurt_fail(-EINVAL,
 				  "npurt: a copy of %" PRIu64 " bytes: 1 to %" PRIu64
 				  " are possible",
-				  bytes, COPY_BYTES_MAX);
+				  bytes, (uint64_t)NPU_COPY_BYTES_MAX);
 	ret = check_copy(graph, from, bytes, false);
 	if (!ret)
 		ret = check_copy(graph, to, bytes, true);

@@ -17,8 +17,6 @@
 
 #define NPURT_GRAPH_NODES_MAX (1u << 20)
 #define NPURT_GRAPH_REPLAYS_MAX 64u
-/* Packets of one GRAPH: Documentation/hardware/queues.rst. */
-#define NPURT_GRAPH_LIST_MAX 65536u
 
 enum npurt_node_kind {
 	NPURT_NODE_RUN,
@@ -29,7 +27,6 @@ enum npurt_node_kind {
 struct npurt_node {
 	enum npurt_node_kind kind;
 	uint32_t unit;
-	uint32_t before; /* edges that come in */
 	uint64_t budget;
 	uint64_t arguments; /* offset in a replay's memory */
 	uint32_t first_use; /* in a replay's held[] */

@@ -46,7 +46,6 @@ static int sort(struct npurt_graph *graph, struct plan *plan)
 	for (i = 0; i < graph->edges; i++)
 		plan->left[graph->edge[i].after]++;
 	for (i = 0; i < graph->nodes; i++) {
-		graph->node[i].before = plan->left[i];
 		if (!plan->left[i])
 			plan->order[found++] = i;
 	}

@@ -113,19 +113,13 @@ void npurt_replay_fini(struct npurt_replay *replay)
 static void write_run(struct npurt_replay *replay, uint32_t place, const struct npurt_node *node)
 {
 	const struct npurt_graph *graph = replay->graph;
-	struct npu_packet_exec packet = {
-		.header = htole32(NPU_PACKET_HEADER(NPU_PACKET_EXEC, 0, 0)),
-		.task_id = htole32(graph->first_task_id + place),
-		.program = htole64(node->run.model->text->va),
-		.arguments = htole64(replay->memory->va + node->arguments),
-		.record = htole64(replay->memory->va + record_offset(graph, place)),
-		.budget = htole32((uint32_t)((node->budget + 1023) / 1024)),
-		.argument_count = (uint8_t)npurt_run_argument_count(&node->run),
-		.signal_sem = htole16(NPU_SEM_NONE),
-		.wait_sem = { htole16(NPU_SEM_NONE), htole16(NPU_SEM_NONE) },
-	};
+	const struct npurt_run run = npurt_replay_run(replay, graph->order[place]);
+	const struct npu_packet_exec packet =
+		npurt_run_packet(&run, graph->first_task_id + place, node->budget,
+				 replay->memory->va + node->arguments,
+				 replay->memory->va + record_offset(graph, place));
 
-	npurt_run_arguments(&node->run, (__le64 *)(void *)at(replay, node->arguments));
+	npurt_run_arguments(&run, (__le64 *)(void *)at(replay, node->arguments));
 	memcpy(at(replay, (uint64_t)place * NPU_PACKET_BYTES), &packet, sizeof(packet));
 }
 
@@ -140,8 +134,8 @@ static void write_copy(struct npurt_replay *replay, uint32_t place, const struct
 	struct npu_packet_copy packet = {
 		.header = htole32(NPU_PACKET_HEADER(NPU_PACKET_COPY, 0, 0)),
 		.task_id = htole32(graph->first_task_id + place),
-		.source = htole64(binding_address(&node->run.uses[0])),
-		.destination = htole64(binding_address(&node->run.uses[1])),
+		.source = htole64(binding_address(&replay->held[node->first_use])),
+		.destination = htole64(binding_address(&replay->held[node->first_use + 1])),
 		.record = htole64(replay->memory->va + record_offset(graph, place)),
 		.bytes = htole32((uint32_t)node->bytes),
 		.signal_sem = htole16(NPU_SEM_NONE),

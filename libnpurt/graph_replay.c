@@ -459,7 +459,7 @@ static void publish(struct npurt_queue *queue, struct npurt_task *task, uint64_t
 	}
 	for (; index < last; index++) {
 		uint32_t left = unit->packets - done;
-		uint32_t count = left < NPURT_GRAPH_LIST_MAX ? left : NPURT_GRAPH_LIST_MAX;
+		uint32_t count = left < NPU_GRAPH_PACKETS_MAX ? left : NPU_GRAPH_PACKETS_MAX;
 		struct npu_record *record = npurt_queue_record(queue, index);
 		struct npu_packet_graph packet = {
 			.header = htole32(NPU_PACKET_HEADER(NPU_PACKET_GRAPH, 0, 0)),

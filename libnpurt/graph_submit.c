@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: MIT
 /* Submitting a graph: a replay that is idle, then the queue or the workers. */
 #include <errno.h>
-#include <string.h>
 
 #include "graph.h"
+#include "thread.h"
 
 static int read_options(const struct npurt_replay_options *from,
 			struct npurt_replay_options *options)
 {
-	*options = (struct npurt_replay_options){ .size = sizeof(*options) };
-	if (from && from->size < sizeof(from->size))
-		return npurt_fail(-EINVAL,
-				  "npurt: replay options of size %zu: set their member `size` to "
-				  "their sizeof",
-				  from->size);
-	if (from)
-		memcpy(options, from,
-		       from->size < sizeof(*options) ? from->size : sizeof(*options));
+	int ret = npurt_take_sized(options, sizeof(*options), from, "replay options");
+
+	if (ret)
+		return ret;
 	if (options->policy > NPURT_POLICY_TIMEOUT || options->flags || options->deadline_ns < 0)
 		return npurt_fail(
 			-EINVAL,
@@ -64,21 +59,11 @@ static struct npurt_replay *take_idle(struct npurt_graph *graph, struct npurt_fu
 static int wait_for_workers(struct npurt_graph *graph, struct npurt_future *future,
 			    int64_t deadline_ns, struct npurt_replay **result)
 {
-	struct timespec deadline = {
-		.tv_sec = (time_t)(deadline_ns / NPURT_NS_PER_SECOND),
-		.tv_nsec = (long)(deadline_ns % NPURT_NS_PER_SECOND),
-	};
 	int ret = 0;
 
 	pthread_mutex_lock(&graph->lock);
-	while (!(*result = find_idle(graph, future)) && !ret) {
-		if (deadline_ns == INT64_MAX)
-			pthread_cond_wait(&graph->idle, &graph->lock);
-		else if (npurt_now() >= deadline_ns)
-			ret = -ETIMEDOUT;
-		else
-			pthread_cond_timedwait(&graph->idle, &graph->lock, &deadline);
-	}
+	while (!(*result = find_idle(graph, future)) && !ret)
+		ret = npurt_cond_wait(&graph->idle, &graph->lock, deadline_ns);
 	pthread_mutex_unlock(&graph->lock);
 	return ret;
 }

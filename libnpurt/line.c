@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* Waiting in a line. */
-#include <errno.h>
-
 #include "line.h"
-#include "objects.h"
+
+#include "thread.h"
 
 void npurt_line_init(struct npurt_line *line)
 {
@@ -48,32 +47,18 @@ static void dequeue(struct npurt_line *line, struct npurt_line_place *place)
 static int wait_for_turn(struct npurt_line *line, struct npurt_line_place *place,
 			 int64_t deadline_ns)
 {
-	struct timespec deadline = {
-		.tv_sec = (time_t)(deadline_ns / NPURT_NS_PER_SECOND),
-		.tv_nsec = (long)(deadline_ns % NPURT_NS_PER_SECOND),
-	};
+	int ret = 0;
 
-	while (line->first != place) {
-		if (deadline_ns == INT64_MAX) {
-			pthread_cond_wait(&place->first, &line->lock);
-			continue;
-		}
-		if (npurt_now() >= deadline_ns)
-			return -ETIMEDOUT;
-		pthread_cond_timedwait(&place->first, &line->lock, &deadline);
-	}
-	return 0;
+	while (line->first != place && !ret)
+		ret = npurt_cond_wait(&place->first, &line->lock, deadline_ns);
+	return ret;
 }
 
 int npurt_line_enter(struct npurt_line *line, struct npurt_line_place *place, int64_t deadline_ns)
 {
-	pthread_condattr_t attributes;
 	int ret;
 
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&place->first, &attributes);
-	pthread_condattr_destroy(&attributes);
+	npurt_cond_init(&place->first);
 	pthread_mutex_lock(&line->lock);
 	enqueue(line, place);
 	ret = wait_for_turn(line, place, deadline_ns);

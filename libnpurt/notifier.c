@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* The thread that notices, and how it tells. */
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "notifier.h"
+#include "thread.h"
 #include "workers.h"
 
 /*
@@ -24,7 +24,7 @@ struct npurt_notifier {
 	uint32_t wanted; /* tasks that somebody wants to be noticed */
 	uint32_t asleep; /* submissions are news */
 	int fd; /* -1: none has been asked for */
-	uint32_t told; /* the descriptor is readable */
+	bool told; /* the descriptor is readable */
 	struct npurt_future *first, *last; /* whose callbacks are due */
 	bool stop;
 	bool orphan; /* a callback has ended us: to be freed by the thread */
@@ -66,9 +66,8 @@ static void tell(struct npurt_notifier *notifier)
 
 	if (notifier->fd < 0)
 		pthread_cond_signal(&notifier->changed);
-	else if (!__atomic_exchange_n(&notifier->told, 1, __ATOMIC_SEQ_CST) &&
-		 write(notifier->fd, &one, sizeof(one)) < 0)
-		__atomic_store_n(&notifier->told, 0, __ATOMIC_SEQ_CST);
+	else if (!notifier->told)
+		notifier->told = write(notifier->fd, &one, sizeof(one)) == sizeof(one);
 }
 
 /* Under the lock. */
@@ -210,7 +209,6 @@ static void *notice(void *argument)
 static int make(struct npurt_context *context, struct npurt_notifier **result)
 {
 	struct npurt_notifier *notifier = calloc(1, sizeof(*notifier));
-	sigset_t all, before;
 	int ret;
 
 	if (!notifier)
@@ -219,14 +217,10 @@ static int make(struct npurt_context *context, struct npurt_notifier **result)
 	notifier->fd = -1;
 	pthread_mutex_init(&notifier->lock, NULL);
 	pthread_cond_init(&notifier->changed, NULL);
-	/* The application's signals are the application's threads' business. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	ret = pthread_create(&notifier->thread, NULL, notice, notifier);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	ret = npurt_thread_start(&notifier->thread, notice, notifier, "a context");
 	if (ret) {
 		notifier_free(notifier);
-		return npurt_fail(-ret, "npurt: no thread for a context: %s", strerror(ret));
+		return ret;
 	}
 	*result = notifier;
 	return 0;
@@ -328,7 +322,7 @@ int npurt_context_get_fd(struct npurt_context *context)
 			ret = npurt_fail(-errno, "npurt: no file descriptor for a context: %s",
 					 strerror(errno));
 		else
-			notifier->told = 1;
+			notifier->told = true;
 		pthread_cond_signal(&notifier->changed);
 	}
 	if (!ret)
@@ -365,7 +359,7 @@ int npurt_dispatch(struct npurt_context *context)
 	if (read(notifier->fd, &count, sizeof(count)) < 0)
 		count = 0;
 	/* What completes from here on tells again; who looks after us sees what did before. */
-	__atomic_store_n(&notifier->told, 0, __ATOMIC_SEQ_CST);
+	notifier->told = false;
 	due = take_due(notifier);
 	pthread_mutex_unlock(&notifier->lock);
 	npurt_count_up(&context->handles);

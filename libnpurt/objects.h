@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "backend.h"
+#include "clock.h"
 #include "image.h"
 #include "line.h"
 #include "npurt.h"
@@ -26,7 +27,6 @@
 #include "ring.h"
 
 #define NPURT_PAGE 4096u
-#define NPURT_NS_PER_SECOND 1000000000ll
 
 /* The semaphore that counts the queue's completed tasks. */
 #define NPURT_PROGRESS_SEMAPHORE 0
@@ -213,12 +213,6 @@ static inline void npurt_relax(void)
 #endif
 }
 
-/** npurt_now() - CLOCK_MONOTONIC in nanoseconds */
-int64_t npurt_now(void);
-
-/** npurt_deadline() - when a time-out from now on ends; INT64_MAX: never */
-int64_t npurt_deadline(int64_t timeout_ns);
-
 /* -------------------------------------------------------------------- device.c */
 
 /** npurt_is_ours() - false in a forked child */
@@ -229,6 +223,16 @@ static inline bool npurt_is_ours(const struct npurt_device *device)
 
 /** npurt_check_ours() - 0, or -EOWNERDEAD with a sentence in a forked child */
 int npurt_check_ours(const struct npurt_device *device);
+
+/**
+ * npurt_take_sized() - read the caller's structure, which may be of another version
+ * @to: ours; its first member is its size; zeroes but for what the caller gives
+ * @from: the caller's, or NULL
+ * @what: it is, for the sentence: "graph options"
+ *
+ * Return: 0, -EINVAL.
+ */
+int npurt_take_sized(void *to, size_t to_bytes, const void *from, const char *what);
 
 /**
  * npurt_give_sized() - fill the caller's structure, which may be of another version
@@ -350,6 +354,15 @@ uint64_t npurt_run_bytes(const struct npurt_run *run);
 
 /** npurt_run_argument_count() - how many arguments its program takes */
 uint32_t npurt_run_argument_count(const struct npurt_run *run);
+
+/**
+ * npurt_run_packet() - the packet that runs it, without semaphores
+ * @arguments: where the device sees those of npurt_run_arguments()
+ * @record: where it writes its record
+ */
+struct npu_packet_exec npurt_run_packet(const struct npurt_run *run, uint32_t task_id,
+					uint64_t budget_cycles, uint64_t arguments,
+					uint64_t record);
 
 /** npurt_run_arguments() - write them */
 void npurt_run_arguments(const struct npurt_run *run, __le64 *arguments);

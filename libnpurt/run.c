@@ -15,15 +15,10 @@
 
 int npurt_run_options_read(const struct npurt_run_options *from, struct npurt_run_options *options)
 {
-	*options = (struct npurt_run_options){ .size = sizeof(*options) };
-	if (from && from->size < sizeof(from->size))
-		return npurt_fail(-EINVAL,
-				  "npurt: run options of size %zu: set their member `size` to "
-				  "their sizeof",
-				  from->size);
-	if (from)
-		memcpy(options, from,
-		       from->size < sizeof(*options) ? from->size : sizeof(*options));
+	int ret = npurt_take_sized(options, sizeof(*options), from, "run options");
+
+	if (ret)
+		return ret;
 	if (options->policy > NPURT_POLICY_TIMEOUT || options->flags & ~NPURT_RUN_PROFILE)
 		return npurt_fail(
 			-EINVAL,
@@ -161,6 +156,24 @@ uint32_t npurt_run_argument_count(const struct npurt_run *run)
 	return run->profile ? NPU_ARG_COUNT : NPU_ARG_FIRST_IO + run->use_count;
 }
 
+struct npu_packet_exec npurt_run_packet(const struct npurt_run *run, uint32_t task_id,
+					uint64_t budget_cycles, uint64_t arguments, uint64_t record)
+{
+	uint32_t flags = run->profile ? NPU_EXEC_PROFILE : 0;
+
+	return (struct npu_packet_exec){
+		.header = htole32(NPU_PACKET_HEADER(NPU_PACKET_EXEC, flags, 0)),
+		.task_id = htole32(task_id),
+		.program = htole64(run->model->text->va),
+		.arguments = htole64(arguments),
+		.record = htole64(record),
+		.budget = htole32((uint32_t)((budget_cycles + 1023) / 1024)),
+		.argument_count = (uint8_t)npurt_run_argument_count(run),
+		.signal_sem = htole16(NPU_SEM_NONE),
+		.wait_sem = { htole16(NPU_SEM_NONE), htole16(NPU_SEM_NONE) },
+	};
+}
+
 void npurt_run_arguments(const struct npurt_run *run, __le64 *arguments)
 {
 	const struct npurt_model *model = run->model;
@@ -189,19 +202,12 @@ static void publish(struct npurt_queue *queue, struct npurt_task *task, uint64_t
 	const struct npurt_run *run = &future->run;
 	struct npu_record *record = npurt_queue_record(queue, index);
 	__le64 *arguments = npurt_queue_arguments(queue, index);
-	struct npu_packet_exec packet = {
-		.header = htole32(
-			NPU_PACKET_HEADER(NPU_PACKET_EXEC, run->profile ? NPU_EXEC_PROFILE : 0, 0)),
-		.task_id = htole32((uint32_t)(index + 1)),
-		.program = htole64(run->model->text->va),
-		.arguments = htole64(npurt_queue_address(queue, arguments)),
-		.record = htole64(npurt_queue_address(queue, record)),
-		.budget = htole32((uint32_t)((future->budget + 1023) / 1024)),
-		.argument_count = (uint8_t)npurt_run_argument_count(run),
-		.signal_sem = htole16(NPURT_PROGRESS_SEMAPHORE),
-		.wait_sem = { htole16(NPU_SEM_NONE), htole16(NPU_SEM_NONE) },
-	};
+	struct npu_packet_exec packet =
+		npurt_run_packet(run, (uint32_t)(index + 1), future->budget,
+				 npurt_queue_address(queue, arguments),
+				 npurt_queue_address(queue, record));
 
+	packet.signal_sem = htole16(NPURT_PROGRESS_SEMAPHORE);
 	__atomic_store_n(&record->status, 0, __ATOMIC_RELAXED);
 	npurt_run_arguments(run, arguments);
 	future->queue_end = index + 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Opening a `sim:` device: configuration, memory, firmware, what it is. */
 #include "sim.h"
+#include "thread.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -159,10 +160,10 @@ static const char *boot_refusal(uint32_t status)
 /* Waits until a register is not @while_value any more, or the control core has stopped. */
 static uint32_t poll_register(struct sim *sim, uint32_t offset, uint32_t while_value)
 {
-	int64_t deadline = sim_now() + BOOT_SECONDS * 1000000000ll;
+	int64_t deadline = npurt_now() + BOOT_SECONDS * NPURT_NS_PER_SECOND;
 	uint32_t value = sim_read(sim, offset);
 
-	while (value == while_value && sim_now() < deadline && !sim_is_dead(sim)) {
+	while (value == while_value && npurt_now() < deadline && !sim_is_dead(sim)) {
 		usleep(POLL_US);
 		value = sim_read(sim, offset);
 	}
@@ -339,7 +340,6 @@ static const struct npurt_backend_ops sim_ops = {
 static struct sim *sim_new(const struct npurt_log *log)
 {
 	struct sim *sim = calloc(1, sizeof(*sim));
-	pthread_condattr_t attributes;
 
 	if (!sim)
 		return NULL;
@@ -351,10 +351,7 @@ static struct sim *sim_new(const struct npurt_log *log)
 	pthread_mutex_init(&sim->mailbox_lock, NULL);
 	pthread_mutex_init(&sim->reply_lock, NULL);
 	pthread_mutex_init(&sim->event_lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&sim->reply_changed, &attributes);
-	pthread_condattr_destroy(&attributes);
+	npurt_cond_init(&sim->reply_changed);
 	return sim;
 }
 

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "backend.h"
+#include "clock.h"
 #include "npu/npu_mailbox.h"
 #include "npu/npu_packet.h"
 #include "npu/npu_regs.h"
@@ -145,9 +146,6 @@ static inline bool sim_is_dead(struct sim *sim)
 {
 	return __atomic_load_n(&sim->dead, __ATOMIC_ACQUIRE) != 0;
 }
-
-/** sim_now() - CLOCK_MONOTONIC in nanoseconds */
-int64_t sim_now(void);
 
 /* ---------------------------------------------------------------- sim_memory.c */
 

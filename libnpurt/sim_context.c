@@ -52,7 +52,7 @@ static const struct npu_pgtable_ops pgtable_ops = {
 static void tlb_invalidate(struct sim_context *context, uint32_t kind, uint64_t va, uint64_t bytes)
 {
 	struct sim *sim = context->sim;
-	int64_t deadline = sim_now() + TLB_SECONDS * 1000000000ll;
+	int64_t deadline = npurt_now() + TLB_SECONDS * NPURT_NS_PER_SECOND;
 	uint32_t done;
 
 	pthread_mutex_lock(&sim->tlb_lock);
@@ -63,7 +63,7 @@ static void tlb_invalidate(struct sim_context *context, uint32_t kind, uint64_t 
 	sim_write(sim, NPU_REG_TLB_BYTES_HI, (uint32_t)(bytes >> 32));
 	sim_write(sim, NPU_REG_TLB_INVALIDATE, kind | context->index << TLB_CONTEXT_SHIFT);
 	while (sim_read(sim, NPU_REG_TLB_DONE) == done) {
-		if (sim_now() > deadline) {
+		if (npurt_now() > deadline) {
 			/* Its memory could not be reused safely: nothing of this device can. */
 			npurt_log_line(sim->base.log, NPURT_LOG_ERROR,
 				       "sim: a TLB invalidation did not complete");

@@ -7,25 +7,14 @@
  */
 #include <endian.h>
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
-#include <time.h>
 
 #include "futex.h"
 #include "sim.h"
-
-#define SECOND_NS 1000000000ll
+#include "thread.h"
 
 /* In sim->interrupts, beside the vectors: the thread shall look whether it is to end. */
 #define STOP_BIT (1u << 31)
-
-int64_t sim_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * SECOND_NS + now.tv_nsec;
-}
 
 /* ----------------------------------------------------------------- sleepers */
 
@@ -130,7 +119,7 @@ static int sleep_until(struct sim_context *context, const struct npurt_wait *wai
 	int ret;
 
 	for (;;) {
-		int64_t until = sim_now() + SECOND_NS;
+		int64_t until = npurt_now() + NPURT_NS_PER_SECOND;
 
 		/* What was woken for is seen below; what comes later ends the futex's wait. */
 		__atomic_exchange_n(&waiter->woken, 0, __ATOMIC_ACQ_REL);
@@ -140,7 +129,7 @@ static int sleep_until(struct sim_context *context, const struct npurt_wait *wai
 			return 0;
 		if (ret)
 			return ret;
-		if (sim_now() >= wait->deadline_ns)
+		if (npurt_now() >= wait->deadline_ns)
 			return -ETIMEDOUT;
 		/* Once a second it looks by itself, should an interrupt be lost. */
 		npurt_futex_wait(&waiter->woken, 0,
@@ -397,7 +386,6 @@ static int host_ring_init(struct sim *sim, struct sim_host_ring *ring, uint64_t 
 
 int sim_events_init(struct sim *sim)
 {
-	sigset_t all, before;
 	int ret;
 
 	ret = host_ring_init(sim, &sim->events, sizeof(struct npu_event) << SIM_EVENTS_LOG2);
@@ -413,14 +401,10 @@ int sim_events_init(struct sim *sim)
 	sim_write(sim, NPU_REG_FAULT_BASE_HI, (uint32_t)(sim->faults.dma >> 32));
 	sim_write(sim, NPU_REG_FAULT_LOG2, SIM_FAULTS_LOG2);
 
-	/* The application's signals are the application's threads' business. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	ret = pthread_create(&sim->interrupt_thread, NULL, interrupt_thread, sim);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	ret = npurt_thread_start(&sim->interrupt_thread, interrupt_thread, sim,
+				 "the device's interrupts");
 	if (ret)
-		return npurt_fail(-ret, "sim: no thread for the device's interrupts: %s",
-				  strerror(ret));
+		return ret;
 	sim->interrupt_thread_runs = true;
 	sim_write(sim, NPU_REG_IRQ_ENABLE, (1u << NPU_IRQ_COUNT) - 1);
 	return 0;

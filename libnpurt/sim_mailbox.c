@@ -3,9 +3,9 @@
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "sim.h"
+#include "thread.h"
 
 #define REPLY_SECONDS 30
 #define MESSAGE_WORDS (sizeof(struct npu_message) / sizeof(uint32_t))
@@ -33,15 +33,13 @@ static const char *error_name(uint32_t error)
 
 static bool wait_for_reply(struct sim *sim, struct npu_message *reply)
 {
-	struct timespec limit;
+	int64_t deadline = npurt_deadline(REPLY_SECONDS * NPURT_NS_PER_SECOND);
 	bool there;
 	int ret = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &limit);
-	limit.tv_sec += REPLY_SECONDS;
 	pthread_mutex_lock(&sim->reply_lock);
 	while (!sim->reply_there && !sim_is_dead(sim) && !ret)
-		ret = pthread_cond_timedwait(&sim->reply_changed, &sim->reply_lock, &limit);
+		ret = npurt_cond_wait(&sim->reply_changed, &sim->reply_lock, deadline);
 	there = sim->reply_there;
 	if (there)
 		*reply = sim->reply;

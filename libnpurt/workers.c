@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include "error.h"
 #include "futex.h"
 #include "objects.h"
+#include "thread.h"
 #include "workers.h"
 
 /* A worker without work looks around this long before it sleeps. */
@@ -324,7 +324,6 @@ static unsigned int default_count(void)
 int npurt_workers_new(unsigned int count, struct npurt_workers **result)
 {
 	struct npurt_workers *workers = calloc(1, sizeof(*workers));
-	sigset_t all, before;
 	unsigned int i;
 	int ret = 0;
 
@@ -342,18 +341,14 @@ int npurt_workers_new(unsigned int count, struct npurt_workers **result)
 	workers->count = count;
 	for (i = 0; i < count; i++)
 		workers->worker[i].workers = workers;
-	/* The application's signals are the application's threads' business. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (i = 0; i < count && !ret; i++) {
-		ret = pthread_create(&workers->worker[i].thread, NULL, work, &workers->worker[i]);
+		ret = npurt_thread_start(&workers->worker[i].thread, work, &workers->worker[i],
+					 "a pool of workers");
 		workers->started += !ret;
 	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (ret) {
 		npurt_workers_free(workers);
-		return npurt_fail(-ret, "npurt: no thread for a pool of workers: %s",
-				  strerror(ret));
+		return ret;
 	}
 	*result = workers;
 	return 0;

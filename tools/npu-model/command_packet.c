@@ -85,7 +85,7 @@ static uint32_t check_copy(const struct npu_config *config, const struct npu_pac
 {
 	uint32_t bytes = le32toh(copy->bytes);
 
-	if (!bytes || bytes > 1u << 31 || copy->reserved0 || !aligned(copy->record, 64) ||
+	if (!bytes || bytes > NPU_COPY_BYTES_MAX || copy->reserved0 || !aligned(copy->record, 64) ||
 	    !zero(copy->reserved1, sizeof(copy->reserved1)))
 		return NPU_ERROR_BAD_PACKET;
 	return check_semaphore(config, copy->signal_sem, true);
@@ -95,7 +95,7 @@ static uint32_t check_graph(const struct npu_packet_graph *graph)
 {
 	uint32_t count = le32toh(graph->count);
 
-	if (!count || count > 65536 || le32toh(graph->patch_count) > count * 7 ||
+	if (!count || count > NPU_GRAPH_PACKETS_MAX || le32toh(graph->patch_count) > count * 7 ||
 	    !aligned(graph->list, 64) || !aligned(graph->patches, 8) ||
 	    !aligned(graph->record, 64) || !zero(graph->reserved, sizeof(graph->reserved)))
 		return NPU_ERROR_BAD_PACKET;

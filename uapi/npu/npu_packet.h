@@ -92,11 +92,13 @@ struct npu_packet_copy {
 	__le64 destination;
 	__le64 source;
 	__le64 record;		/* or 0 */
-	__le32 bytes;		/* 1..2^31 */
+	__le32 bytes;		/* 1..NPU_COPY_BYTES_MAX */
 	__le16 signal_sem;
 	__le16 reserved0;
 	__u8 reserved1[24];
 };
+
+#define NPU_COPY_BYTES_MAX	0x80000000u
 
 struct npu_packet_timestamp {
 	__le32 header;
@@ -117,7 +119,7 @@ struct npu_packet_graph {
 	__le32 task_id;
 	__le64 list;
 	__le64 patches;		/* VA of struct npu_graph_patch[patch_count], sorted by packet */
-	__le32 count;		/* 1..65536 */
+	__le32 count;		/* 1..NPU_GRAPH_PACKETS_MAX */
 	__le32 patch_count;
 	__le64 record;
 	__u8 reserved[24];
@@ -128,6 +130,8 @@ struct npu_graph_patch {
 	__le32 offset;		/* 8-byte aligned, 8..56 */
 	__le64 value;
 };
+
+#define NPU_GRAPH_PACKETS_MAX	65536
 
 /* ------------------------------------------------------------ completion record */
 enum npu_status {
