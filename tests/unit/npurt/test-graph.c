@@ -12,7 +12,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "objects.h"
 #include "rig.h"
 
 #define BUFFERS 5
@@ -791,45 +790,6 @@ static void test_replays_in_flight(void **state)
 	free_chain(&chain);
 }
 
-/*
- * One submits while another retires what is complete: a replay that becomes idle just before the
- * submitter goes to sleep wakes nobody any more.
- */
-static void *retire_again_and_again(void *argument)
-{
-	struct binder *binder = argument;
-
-	while (!__atomic_load_n(&binder->stop, __ATOMIC_ACQUIRE))
-		npurt_queue_retire(&binder->chain->rig.context->queue);
-	return NULL;
-}
-
-static void test_retired_by_another(void **state)
-{
-	struct npurt_replay_options options = {
-		.size = sizeof(options),
-		.policy = NPURT_POLICY_TIMEOUT,
-		.timeout_ns = 10000000000,
-	};
-	struct binder binder = { 0 };
-	struct chain chain;
-	pthread_t thread;
-	int i;
-
-	(void)state;
-	make_chain(&chain, false);
-	set_values(&chain, 0, 1);
-	binder.chain = &chain;
-	assert_int_equal(pthread_create(&thread, NULL, retire_again_and_again, &binder), 0);
-	for (i = 0; i < 5000; i++)
-		ok(npurt_graph_submit(chain.graph, &options, NULL));
-	__atomic_store_n(&binder.stop, 1, __ATOMIC_RELEASE);
-	pthread_join(thread, NULL);
-	replay(chain.graph);
-	assert_true(value_at(&chain, 3, 6) == expected(1, 6, 3));
-	free_chain(&chain);
-}
-
 /* What would wait, in a callback, does not: for the graph that it is part of, to be sure. */
 static int wait_inside_callback(void *data)
 {
@@ -991,7 +951,6 @@ int main(void)
 		cmocka_unit_test(test_deadline),
 		cmocka_unit_test(test_late_on_the_device),
 		cmocka_unit_test(test_replays_in_flight),
-		cmocka_unit_test(test_retired_by_another),
 		cmocka_unit_test(test_waits_in_callbacks),
 		cmocka_unit_test(test_let_go_in_flight),
 		cmocka_unit_test(test_bad_input),

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What another thread may do at the worst moment, done there: linked with a pthread_mutex_unlock() of
+ * its own, which retires what is complete right after a certain unlocking of a graph.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <pthread.h>
+
+#include "graph.h"
+#include "rig.h"
+
+static _Thread_local struct npurt_graph *watched;
+static _Thread_local int unlocks_left;
+
+int __real_pthread_mutex_unlock(pthread_mutex_t *lock);
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock);
+
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock)
+{
+	int ret = __real_pthread_mutex_unlock(lock);
+	struct npurt_queue *queue;
+
+	if (!watched || lock != &watched->lock || --unlocks_left)
+		return ret;
+	queue = &watched->context->queue;
+	/* This thread is retiring already. */
+	if (pthread_mutex_trylock(&queue->retire_lock))
+		return ret;
+	__real_pthread_mutex_unlock(&queue->retire_lock);
+	npurt_queue_wait(queue, npurt_ring_written(&queue->ring), INT64_MAX);
+	npurt_queue_retire(queue);
+	return ret;
+}
+
+/*
+ * A graph that is in flight is submitted again, and ends while the submitter is anywhere on its way to
+ * sleep: it must not sleep for an end that has been.
+ */
+static void test_end_before_sleep(void **state)
+{
+	const struct npurt_replay_options options = {
+		.size = sizeof(options),
+		.policy = NPURT_POLICY_TIMEOUT,
+		.timeout_ns = 5000000000,
+	};
+	const struct tiny_options slow = { .kind = TINY_SLOW, .trips = 3000 };
+	struct npurt_graph *graph;
+	struct rig rig;
+	int moment;
+
+	(void)state;
+	rig_make(&rig, NULL, &slow);
+	ok(npurt_graph_create(rig.context, NULL, &graph));
+	ok(npurt_graph_add_run(graph, rig.model, rig.bindings, 2, 0, NULL));
+	ok(npurt_graph_build(graph));
+	for (moment = 1; moment < 10; moment++) {
+		ok(npurt_graph_submit(graph, NULL, NULL));
+		unlocks_left = moment;
+		watched = graph;
+		ok(npurt_graph_submit(graph, &options, NULL));
+		watched = NULL;
+		ok(npurt_run(rig.model, rig.bindings, 2, NULL));
+	}
+	npurt_graph_destroy(graph);
+	rig_free(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_end_before_sleep),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
