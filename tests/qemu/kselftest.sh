@@ -19,6 +19,12 @@ refused() {
 	echo "$told" | grep -q "$text"
 }
 
+# What driver/udev/60-npu.rules goes by.
+rule_matches() {
+	[ "$(basename "$(readlink /sys/class/accel/accel0/subsystem)")" = accel ] &&
+		[ "$(basename "$(readlink /sys/class/accel/accel0/device/driver)")" = npu ]
+}
+
 # Its first lines may have been overwritten by the last.
 firmware_log() {
 	log=$(npu-ctl log --device accel0)
@@ -30,6 +36,8 @@ firmware_log() {
 load_again() {
 	rmmod npu && insmod /modules/npu.ko && npu-ctl info --device accel0 >/dev/null
 }
+
+result "the udev rule finds the device" rule_matches
 
 echo "# npu-ctl"
 mkdir -p /etc
