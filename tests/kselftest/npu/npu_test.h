@@ -24,6 +24,10 @@
 #include "npu/npu_packet.h"
 #include "kselftest_harness.h"
 
+/* Seconds: the harness's are made for machines, and a debug kernel in an emulator is none. */
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT 180
+
 #define PAGE ((uint64_t)4096)
 #define MILLISECOND 1000000ll
 #define PCI_DRIVER "/sys/bus/pci/drivers/npu"
