@@ -71,8 +71,9 @@ int npu_gem_create_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	if (npu_device_is_dead(to_npu_device(drm)))
 		return -ENODEV;
 	shmem = drm_gem_shmem_create(drm, PAGE_ALIGN(args->size));
+	/* Where shmem gets no memory for an inode, it says that its file system is full. */
 	if (IS_ERR(shmem))
-		return PTR_ERR(shmem);
+		return PTR_ERR(shmem) == -ENOSPC ? -ENOMEM : PTR_ERR(shmem);
 	shmem->map_wc = args->flags & DRM_NPU_GEM_WRITE_COMBINE;
 	ret = drm_gem_handle_create(file, &shmem->base, &args->handle);
 	if (!ret)
