@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "objects.h"
+#include "stats.h"
 #include "workers.h"
 
 static const struct npurt_device_entry known_devices[] = {
@@ -119,6 +120,7 @@ int npurt_device_start_workers(struct npurt_device *device)
 static void device_free(struct npurt_device *device)
 {
 	npurt_workers_free(device->workers);
+	npurt_stats_close(device->stats);
 	if (device->backend)
 		device->backend->ops->close(device->backend);
 	if (device->ours)
@@ -175,6 +177,7 @@ int npurt_open(const char *name, struct npurt_device **result)
 	if (ret)
 		goto fail;
 	take_info(device, name);
+	device->stats = npurt_stats_open(device);
 	npurt_log_line(&device->log, NPURT_LOG_INFO, "%s opened, firmware %s", device->info.name,
 		       device->info.firmware_version);
 	*result = device;

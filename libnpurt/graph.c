@@ -2,10 +2,12 @@
 /* Graphs, as the application makes and submits them. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "graph.h"
 #include "notifier.h"
+#include "stats.h"
 #include "thread.h"
 
 /* Ids of tasks in graphs; those of other tasks count from 1. */
@@ -94,6 +96,7 @@ void npurt_graph_put(struct npurt_graph *graph)
 
 	if (!npurt_count_down(&graph->references))
 		return;
+	npurt_stats_remove_model(graph->context->device->stats, graph->stats);
 	for (i = 0; graph->replay && i < graph->replays; i++)
 		npurt_replay_fini(&graph->replay[i]);
 	free(graph->replay);
@@ -390,6 +393,19 @@ static int build(struct npurt_graph *graph)
 	return ret ? ret : make_replays(graph);
 }
 
+static void count_graph(struct npurt_graph *graph)
+{
+	struct npurt_context *context = graph->context;
+	struct npurt_stats_model row = {
+		.kind = NPURT_STATS_GRAPH,
+		.clusters = 1,
+		.memory_bytes = graph->memory_bytes * graph->replays,
+	};
+
+	snprintf(row.name, sizeof(row.name), "graph of %u nodes", graph->nodes);
+	graph->stats = npurt_stats_add_model(context->device->stats, context->queue.stats, &row);
+}
+
 int npurt_graph_build(struct npurt_graph *graph)
 {
 	int ret;
@@ -406,6 +422,7 @@ int npurt_graph_build(struct npurt_graph *graph)
 	}
 	free(graph->edge);
 	graph->edge = NULL;
+	count_graph(graph);
 	graph->built = true;
 	return 0;
 }

@@ -80,6 +80,7 @@ struct npurt_graph {
 	uint32_t uses; /* buffers that its nodes name */
 	uint32_t first_task_id;
 	uint32_t version; /* of the bindings */
+	struct npurt_stats_model *stats; /* NULL: nobody counts */
 
 	uint32_t replays;
 	struct npurt_replay *replay;

@@ -13,6 +13,7 @@
 
 #include "graph.h"
 #include "notifier.h"
+#include "stats.h"
 
 /* -------------------------------------------------------------------- failure */
 
@@ -182,6 +183,9 @@ void npurt_replay_end(struct npurt_replay *replay)
 		take_failure(replay);
 	/* Idle before it is known to be complete: who waited for it may submit the next one. */
 	pthread_mutex_lock(&graph->lock);
+	npurt_stats_ran(graph->stats, future);
+	if (device_only)
+		npurt_stats_waited(&context->queue, future);
 	replay->future = NULL;
 	pthread_cond_signal(&graph->idle);
 	pthread_mutex_unlock(&graph->lock);

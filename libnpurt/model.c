@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "npu_pgtable.h"
 #include "objects.h"
+#include "stats.h"
 
 /* Memory for one part of the file, filled from it; nothing for a part that is empty. */
 static int load_part(struct npurt_model *model, const struct npurt_source *source,
@@ -43,11 +45,26 @@ static int bind_model(struct npurt_model *model, const struct npurt_source *sour
 
 static void model_free(struct npurt_model *model)
 {
+	npurt_stats_remove_model(model->context->device->stats, model->stats);
 	npurt_buffer_put(model->text);
 	npurt_buffer_put(model->rodata);
 	npurt_buffer_put(model->bss);
 	npurt_image_release(&model->image);
 	free(model);
+}
+
+static void count_model(struct npurt_model *model)
+{
+	const struct npurt_image *image = &model->image;
+	struct npurt_context *context = model->context;
+	struct npurt_stats_model row = {
+		.kind = NPURT_STATS_MODEL,
+		.clusters = image->program.clusters,
+		.memory_bytes = image->text.bytes + image->rodata.bytes + image->bss.bytes,
+	};
+
+	snprintf(row.name, sizeof(row.name), "%s", image->name);
+	model->stats = npurt_stats_add_model(context->device->stats, context->queue.stats, &row);
 }
 
 static int load(struct npurt_context *context, const struct npurt_source *source,
@@ -76,6 +93,7 @@ static int load(struct npurt_context *context, const struct npurt_source *source
 		model_free(model);
 		return ret;
 	}
+	count_model(model);
 	npurt_count_up(&context->handles);
 	npurt_log_line(&context->device->log, NPURT_LOG_INFO,
 		       "context %p: model '%s' loaded, %" PRIu64 " bytes of program, %" PRIu64

@@ -32,6 +32,9 @@
 #define NPURT_PROGRESS_SEMAPHORE 0
 
 struct npurt_notifier;
+struct npurt_stats;
+struct npurt_stats_model;
+struct npurt_stats_queue;
 struct npurt_workers;
 
 struct npurt_device {
@@ -41,6 +44,7 @@ struct npurt_device {
 	const uint32_t *ours; /* its page reads as zero in a forked child */
 	struct npurt_log log;
 	struct npurt_backend *backend;
+	struct npurt_stats *stats; /* NULL: nobody counts */
 	struct npurt_device_info info;
 };
 
@@ -59,6 +63,7 @@ struct npurt_model {
 	struct npurt_context *context;
 	struct npurt_image image;
 	struct npurt_buffer *text, *rodata, *bss;
+	struct npurt_stats_model *stats; /* NULL: nobody counts */
 };
 
 struct npurt_queue;
@@ -111,6 +116,8 @@ struct npurt_queue {
 	char stop_reason[256]; /* set before `stopped` */
 	pthread_mutex_t retire_lock;
 	struct npurt_line line; /* submitters waiting for room */
+	struct npurt_stats_queue *stats; /* NULL: nobody counts */
+	int64_t front_ns; /* when the newest of the ended tasks that are timed was seen to end */
 };
 
 /* The address sanitizer shall see the use of what has been let go of. */

@@ -17,6 +17,7 @@
 #include "notifier.h"
 #include "npu_pgtable.h"
 #include "objects.h"
+#include "stats.h"
 #include "workers.h"
 
 #define SPINS_A_LOOK 32
@@ -105,6 +106,7 @@ static void retire_locked(struct npurt_queue *queue)
 	/* Looked at first, so that what the device completed before it stopped counts as done. */
 	check_ring(queue);
 	done = progress(queue);
+	npurt_stats_retiring(queue->stats, npurt_ring_written(&queue->ring) - before);
 	while (queue->retired < done && queue->retired < npurt_ring_written(&queue->ring))
 		retire_one(queue, 0);
 	if (stopped(queue))
@@ -224,6 +226,7 @@ static int fail_full(const struct npurt_queue *queue, int error, const char *adv
 	uint64_t taken = npurt_ring_written(&queue->ring) -
 			 __atomic_load_n(&queue->retired, __ATOMIC_RELAXED);
 
+	npurt_stats_refused(queue->stats, error);
 	if (!queue->bytes_max)
 		return npurt_fail(error,
 				  "npurt: the queue is full, %" PRIu64 " of its %" PRIu64
@@ -402,6 +405,7 @@ int npurt_queue_init(struct npurt_queue *queue, struct npurt_context *context,
 	ret = make_memory(queue, log2);
 	if (ret)
 		return ret;
+	queue->stats = npurt_stats_add_queue(context->device->stats, queue, options->priority);
 	return context->backend->backend->ops->queue_create(
 		context->backend, queue->memory->va, log2, options->priority, &queue->backend);
 }
@@ -419,6 +423,7 @@ void npurt_queue_fini(struct npurt_queue *queue)
 {
 	if (!queue->context)
 		return;
+	npurt_stats_remove_queue(queue->context->device->stats, queue->stats);
 	npurt_buffer_put(queue->memory);
 	free(queue->slots);
 	pthread_mutex_destroy(&queue->retire_lock);

@@ -8,6 +8,7 @@
 
 #include "npu_pgtable.h"
 #include "objects.h"
+#include "stats.h"
 
 #define OFFSET_ALIGN 64
 
@@ -303,6 +304,8 @@ static void finish(struct npurt_queue *queue, struct npurt_task *task, int lost,
 			       (void *)future->context, (uint32_t)future->queue_end,
 			       future->run.model->image.name, future->record.status,
 			       (uint64_t)(future->record.end - future->record.start));
+	npurt_stats_ran(future->run.model->stats, future);
+	npurt_stats_waited(queue, future);
 	npurt_run_let_go(&future->run);
 	npurt_future_complete(future);
 	npurt_future_put(future);

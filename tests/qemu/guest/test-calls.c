@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -52,6 +53,8 @@ static int count_calls(void **state)
 	};
 
 	(void)state;
+	/* The statistics page is looked after by the clock, whatever tasks there are. */
+	setenv("NPURT_STATS", "0", 1);
 	calls_fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
 	if (calls_fd < 0)
 		perror("perf_event_open of raw_syscalls:sys_enter");
