@@ -7,8 +7,8 @@
  * its file behind: it is stale when no process of that number, with that start time, lives in that
  * process namespace.
  *
- * Numbers are in the host's byte order. The page is written by one process and read by any; a reader
- * copies it and believes nothing in it. Two kinds of fields:
+ * Numbers are in the host's byte order. The page is written by one process and read by any; a
+ * reader copies it and believes nothing in it. Two kinds of fields:
  * - `counts` go up while work is done, each stored at once, at any time.
  * - Everything else changes under the page's sequence number, which is odd meanwhile: a copy is
  *   whole when the number was even and the same before and after.
@@ -57,7 +57,7 @@ static inline unsigned int npurt_stats_bucket(uint64_t ns)
 	return (power - 3) * 16 + (unsigned int)(ns >> (power - 4) & 15);
 }
 
-/** npurt_stats_bucket_start() - the least value in a bucket; of NPURT_STATS_BUCKETS, where they end */
+/** npurt_stats_bucket_start() - the least value in a bucket; behind the last one: their end */
 static inline uint64_t npurt_stats_bucket_start(unsigned int bucket)
 {
 	if (bucket < 16)

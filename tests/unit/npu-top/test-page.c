@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT
+/* Pages that are good, damaged, stale, foreign, or written by somebody who means harm. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "page.h"
+#include "rates.h"
+#include "samples.h"
+#include "source.h"
+#include "view.h"
+
+#define NAME NPURT_STATS_PREFIX "1.1"
+
+static struct npurt_stats_page page;
+static char folder[256];
+
+static int begin(void **state)
+{
+	(void)state;
+	make_folder(folder, sizeof(folder));
+	make_page(&page, 10);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	remove_folder(folder);
+	return 0;
+}
+
+static struct top_sample *collect(void)
+{
+	struct top_sample *sample = top_sample_new();
+
+	top_pages_collect(folder, sample);
+	return sample;
+}
+
+/* The only page is left out, for this reason. */
+static void expect_note(const char *words)
+{
+	struct top_sample *sample = collect();
+
+	assert_int_equal(sample->devices, 0);
+	assert_int_equal(sample->models, 0);
+	assert_int_equal(sample->notes, words != NULL);
+	if (words && !strstr(sample->note[0].text, words))
+		fail_msg("'%s' says nothing of '%s'", sample->note[0].text, words);
+	top_sample_free(sample);
+}
+
+static void test_good(void **state)
+{
+	struct top_sample *sample;
+
+	(void)state;
+	write_page(folder, NAME, &page, sizeof(page), 0600);
+	sample = collect();
+	assert_int_equal(sample->notes, 0);
+	assert_int_equal(sample->devices, 1);
+	assert_string_equal(sample->device[0].name, "sim:npu-v3");
+	assert_int_equal(sample->device[0].state, TOP_WELL);
+	assert_int_equal(sample->processes, 1);
+	assert_int_equal(sample->process[0].pid, getpid());
+	assert_true(sample->process[0].ours);
+	assert_int_equal(sample->queues, 1);
+	assert_int_equal(sample->queue[0].row.priority, 5);
+	assert_int_equal(sample->models, 1);
+	assert_string_equal(sample->model[0].row.name, "net");
+	assert_int_equal(sample->model[0].queue, 0);
+	top_sample_free(sample);
+}
+
+static void test_stale(void **state)
+{
+	(void)state;
+	page.start_time++;
+	write_page(folder, NAME, &page, sizeof(page), 0600);
+	expect_note(NULL);
+}
+
+static void test_other_namespace(void **state)
+{
+	struct top_sample *sample;
+
+	(void)state;
+	page.pid_namespace++;
+	page.pid = 1;
+	write_page(folder, NAME, &page, sizeof(page), 0600);
+	sample = collect();
+	assert_int_equal(sample->devices, 1);
+	assert_false(sample->process[0].ours);
+	top_sample_free(sample);
+	/* Nobody can say whether it lives but its beat. */
+	page.beat_ns -= 60000000000;
+	write_page(folder, NAME, &page, sizeof(page), 0600);
+	expect_note(NULL);
+}
+
+static void test_frozen(void **state)
+{
+	struct top_sample *sample;
+
+	(void)state;
+	page.beat_ns -= 60000000000;
+	write_page(folder, NAME, &page, sizeof(page), 0600);
+	sample = collect();
+	assert_int_equal(sample->device[0].state, TOP_FROZEN);
+	assert_non_null(strstr(sample->device[0].trouble, "60 s"));
+	top_sample_free(sample);
+}
+
+static void test_stopped(void **state)
+{
+	struct top_sample *sample;
+
+	(void)state;
+	page.queue[0].error = -EIO;
+	write_page(folder, NAME, &page, sizeof(page), 0600);
+	sample = collect();
+	assert_int_equal(sample->device[0].state, TOP_STOPPED);
+	top_sample_free(sample);
+	/* Not an errno at all. */
+	page.queue[0].error = INT32_MIN;
+	write_page(folder, NAME, &page, sizeof(page), 0600);
+	sample = collect();
+	assert_int_equal(sample->device[0].state, TOP_STOPPED);
+	top_sample_free(sample);
+}
+
+static void test_foreign(void **state)
+{
+	(void)state;
+	write_page(folder, NAME, &page, sizeof(page), 0640);
+	expect_note("only this user may write");
+	write_page(folder, NAME, &page, sizeof(page), 0602);
+	expect_note("only this user may write");
+}
+
+static void test_not_a_file(void **state)
+{
+	char path[512], target[520];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/" NAME, folder);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	expect_note("not a file");
+	assert_int_equal(unlink(path), 0);
+	/* Links are not followed: somebody else's page. */
+	write_page(folder, "page", &page, sizeof(page), 0600);
+	snprintf(target, sizeof(target), "%s/page", folder);
+	assert_int_equal(symlink(target, path), 0);
+	expect_note(NULL);
+}
+
+static void test_short(void **state)
+{
+	static const size_t cuts[] = { 0, 1, 8, 31, sizeof(struct npurt_stats_page) - 400000 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
+		write_page(folder, NAME, &page, cuts[i], 0600);
+		expect_note("too short");
+	}
+}
+
+static void test_damaged(void **state)
+{
+	(void)state;
+	page.magic++;
+	write_page(folder, NAME, &page, sizeof(page), 0600);
+	expect_note("damaged");
+	make_page(&page, 1);
+	page.version = 2;
+	write_page(folder, NAME, &page, sizeof(page), 0600);
+	expect_note("another version");
+	make_page(&page, 1);
+	page.queues_used = NPURT_STATS_QUEUES + 1;
+	write_page(folder, NAME, &page, sizeof(page), 0600);
+	expect_note("damaged");
+	make_page(&page, 1);
+	page.models_used = UINT32_MAX;
+	write_page(folder, NAME, &page, sizeof(page), 0600);
+	expect_note("damaged");
+	make_page(&page, 1);
+	page.bytes--;
+	write_page(folder, NAME, &page, sizeof(page), 0600);
+	expect_note("damaged");
+	make_page(&page, 1);
+	page.pid = 0;
+	write_page(folder, NAME, &page, sizeof(page), 0600);
+	expect_note("damaged");
+	page.pid = UINT32_MAX;
+	write_page(folder, NAME, &page, sizeof(page), 0600);
+	expect_note("damaged");
+}
+
+static void test_unsteady(void **state)
+{
+	(void)state;
+	page.sequence = 1;
+	write_page(folder, NAME, &page, sizeof(page), 0600);
+	expect_note("in the middle of a change");
+}
+
+/* What a terminal could obey does not get there, and texts without an end have one. */
+static void test_texts(void **state)
+{
+	struct top_sample *sample;
+
+	(void)state;
+	memset(page.device.name, 'A', sizeof(page.device.name));
+	memset(page.device.firmware, '\x9b', sizeof(page.device.firmware));
+	memcpy(page.model[0].name, "\033]0;evil\007\nx\x7f\xff", 14);
+	write_page(folder, NAME, &page, sizeof(page), 0600);
+	sample = collect();
+	assert_int_equal(strlen(sample->device[0].name), sizeof(page.device.name) - 1);
+	assert_string_equal(sample->model[0].row.name, "?]0;evil??x??");
+	for (const char *text = sample->device[0].firmware; *text; text++)
+		assert_int_equal(*text, '?');
+	top_sample_free(sample);
+}
+
+static void test_name_of_file(void **state)
+{
+	struct top_sample *sample;
+
+	(void)state;
+	write_page(folder, NPURT_STATS_PREFIX "7.3", &page, sizeof(page), 0600);
+	/* Not a number: it is no process's second page, and does no harm. */
+	write_page(folder, NPURT_STATS_PREFIX "7.\033[31m", &page, sizeof(page), 0600);
+	write_page(folder, "else", &page, sizeof(page), 0600);
+	sample = collect();
+	assert_int_equal(sample->devices, 2);
+	assert_int_equal(sample->device[0].page + sample->device[1].page, 3);
+	top_sample_free(sample);
+}
+
+/* Everything in it is noise but what makes it a page: nothing breaks, whatever the view. */
+static void test_noise(void **state)
+{
+	const struct npurt_stats_page good = page;
+	struct top_wish wish = { 0 };
+	struct top_sample *before = NULL, *now;
+	struct top_rates rates;
+	uint32_t seed = 1;
+	FILE *file = fopen("/dev/null", "w");
+
+	(void)state;
+	assert_non_null(file);
+	for (int i = 0; i < 200; i++) {
+		write_noise(&page, sizeof(page), &seed);
+		page.magic = good.magic;
+		page.version = good.version;
+		page.bytes = good.bytes;
+		page.sequence = 2;
+		page.pid = good.pid;
+		page.start_time = good.start_time;
+		page.pid_namespace = good.pid_namespace;
+		page.queues_used = NPURT_STATS_QUEUES;
+		page.models_used = NPURT_STATS_MODELS;
+		write_page(folder, NAME, &page, sizeof(page), 0600);
+		now = collect();
+		assert_int_equal(now->devices, 1);
+		top_rates_make(&rates, before, now);
+		top_view_json(file, &rates, &wish);
+		top_view_csv(file, &rates, &wish, true);
+		top_view_prometheus(file, &rates, &wish);
+		wish.tree = !wish.tree;
+		wish.sort = (enum top_sort)(i % TOP_SORTS);
+		top_view_text(file, &rates, &wish, 1, (size_t)(20 + i));
+		top_rates_free(&rates);
+		top_sample_free(before);
+		before = now;
+	}
+	top_sample_free(before);
+	fclose(file);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_good, begin, end),
+		cmocka_unit_test_setup_teardown(test_stale, begin, end),
+		cmocka_unit_test_setup_teardown(test_other_namespace, begin, end),
+		cmocka_unit_test_setup_teardown(test_frozen, begin, end),
+		cmocka_unit_test_setup_teardown(test_stopped, begin, end),
+		cmocka_unit_test_setup_teardown(test_foreign, begin, end),
+		cmocka_unit_test_setup_teardown(test_not_a_file, begin, end),
+		cmocka_unit_test_setup_teardown(test_short, begin, end),
+		cmocka_unit_test_setup_teardown(test_damaged, begin, end),
+		cmocka_unit_test_setup_teardown(test_unsteady, begin, end),
+		cmocka_unit_test_setup_teardown(test_texts, begin, end),
+		cmocka_unit_test_setup_teardown(test_name_of_file, begin, end),
+		cmocka_unit_test_setup_teardown(test_noise, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
