@@ -5,6 +5,6 @@
 campaign_gone unplug "$UNPLUGS" || failed=1
 campaign_gone kill-device || failed=1
 result "the driver of a card that is dead can be unloaded" rmmod npu
-[ ! -e /sys/kernel/debug/kmemleak ] || result "kmemleak finds nothing" leaks_nothing
+! has_kmemleak || result "kmemleak finds nothing" leaks_nothing
 echo "1..$number"
 exit $failed

@@ -18,6 +18,10 @@ result() {
 	fi
 }
 
+has_kmemleak() {
+	[ -e /sys/kernel/debug/kmemleak ]
+}
+
 # What nobody points to any more, by the kernel's own search; younger objects than 5 s are passed over.
 leaks_nothing() {
 	leaks=/sys/kernel/debug/kmemleak
@@ -74,7 +78,7 @@ memory_is_back() {
 
 # check_memory COMMAND...: by the best means this kernel has, since memory_before
 check_memory() {
-	if [ -e /sys/kernel/debug/kmemleak ]; then
+	if has_kmemleak; then
 		result "kmemleak finds nothing" leaks_nothing
 	else
 		result "memory is back" memory_is_back "$@"

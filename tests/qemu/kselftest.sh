@@ -58,6 +58,6 @@ mkdir -p /tmp/cgroup/none
 result "open against the device cgroup" refused "device cgroup" \
 	sh -c 'echo a >/tmp/cgroup/none/devices.deny; echo $$ >/tmp/cgroup/none/tasks; npu-ctl info --device accel0'
 result "unload and load again" load_again
-[ ! -e /sys/kernel/debug/kmemleak ] || result "kmemleak finds nothing" leaks_nothing
+! has_kmemleak || result "kmemleak finds nothing" leaks_nothing
 echo "1..$number"
 exit $failed
