@@ -58,7 +58,7 @@ static inline int npu_open_soon(int64_t deadline)
 	int fd = npu_open_any();
 
 	while (fd < 0 && now_ns() < deadline) {
-		usleep(2000);
+		usleep(20000);
 		fd = npu_open_any();
 	}
 	return fd;

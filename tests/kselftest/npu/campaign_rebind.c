@@ -65,7 +65,7 @@ static void live(struct client *client, uint64_t dice)
 		if (keeper >= 0)
 			live_once(client, &worker, &keeper);
 		else
-			usleep(2000);
+			usleep(20000);
 	}
 }
 
