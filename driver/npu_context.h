@@ -15,10 +15,12 @@
 #define NPU_FAULTS_KEPT		16
 #define NPU_WAITS_MAX		64
 #define NPU_BINDS_MAX		256
+#define NPU_PENDING_MAX		4096
 
 /* No element is ever larger, and what it has beyond ours must be looked at. */
 #define NPU_STRIDE_MAX		4096
 
+struct io_uring_cmd;
 struct vm_area_struct;
 
 /**
@@ -176,5 +178,8 @@ void npu_semaphore_fail(struct npu_context *ctx, int error, u32 state);
 void npu_semaphore_queue_stopped(struct npu_context *ctx, struct npu_queue *queue, u32 error);
 void npu_semaphore_queue_gone(struct npu_context *ctx, struct npu_queue *queue);
 int npu_semaphore_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+
+/* npu_uring.c */
+int npu_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags);
 
 #endif /* __NPU_CONTEXT_H__ */

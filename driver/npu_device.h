@@ -163,6 +163,8 @@ struct npu_device {
 	unsigned long seen;
 	/** @lost_interrupts: sleepers that found their value without having been woken */
 	atomic_t lost_interrupts;
+	/** @backstop: looks after those who wait without sleeping */
+	struct delayed_work backstop;
 
 	/** @vectors: interrupts, the first with all causes when there is only one */
 	struct npu_vector vectors[NPU_IRQ_COUNT];
@@ -188,12 +190,14 @@ struct npu_usage {
  * @contexts: struct npu_context by number, each with a reference
  * @ending: contexts that are in @contexts no more, but not ended yet; under its lock
  * @ended: what those that have ended cost; under the same lock
+ * @pending: waits that nobody sleeps in, as their end is told of later
  */
 struct npu_file {
 	struct npu_device *ndev;
 	struct xarray contexts;
 	struct list_head ending;
 	struct npu_usage ended;
+	atomic_t pending;
 };
 
 static inline struct npu_device *to_npu_device(struct drm_device *drm)

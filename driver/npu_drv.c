@@ -15,8 +15,8 @@
 #include <drm/drm_prime.h>
 #include <drm/npu_accel.h>
 
-#include "npu_context.h"
 #include "npu_gem.h"
+#include "npu_wait.h"
 
 #define NPU_IOCTL(name, function) \
 	DRM_IOCTL_DEF_DRV(NPU_##name, function, 0)
@@ -135,6 +135,7 @@ static const struct file_operations npu_fops = {
 	.llseek = noop_llseek,
 	.mmap = npu_mmap,
 	.show_fdinfo = drm_show_fdinfo,
+	.uring_cmd = npu_uring_cmd,
 	.fop_flags = FOP_UNSIGNED_OFFSET,
 };
 
@@ -193,6 +194,7 @@ static int npu_locks_init(struct npu_device *ndev)
 	spin_lock_init(&ndev->contexts_lock);
 	spin_lock_init(&ndev->reply_lock);
 	init_completion(&ndev->mailbox_reply);
+	npu_backstop_init(ndev);
 	/* Not in a loop: lockdep tells locks apart by where they are initialized. */
 	return drmm_mutex_init(drm, &ndev->stop_lock) ?:
 	       drmm_mutex_init(drm, &ndev->hw_lock) ?:
@@ -354,6 +356,7 @@ void npu_device_remove(struct npu_device *ndev)
 	WRITE_ONCE(ndev->dead, true);
 	npu_device_wake_all(ndev);
 	drm_dev_unplug(&ndev->drm);
+	npu_backstop_end(ndev);
 	npu_doorbell_revoke_all(ndev);
 	npu_device_stop(ndev);
 	for (i = 0; i < NPU_CONTEXTS_MAX; i++) {

@@ -128,6 +128,12 @@ static int npu_param_single(struct npu_device *ndev, u32 param, u64 *value)
 	case DRM_NPU_PARAM_BINDS_MAX:
 		*value = NPU_BINDS_MAX;
 		return 0;
+	case DRM_NPU_PARAM_PENDING_MAX:
+		*value = NPU_PENDING_MAX;
+		return 0;
+	case DRM_NPU_PARAM_URING:
+		*value = IS_ENABLED(CONFIG_IO_URING);
+		return 0;
 	default:
 		return -EINVAL;
 	}

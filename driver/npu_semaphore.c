@@ -5,7 +5,6 @@
  * Authority: Documentation/hardware/queues.rst, "Watches".
  */
 #include <linux/hrtimer.h>
-#include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
@@ -15,40 +14,16 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 
-#include "npu_context.h"
-
-/* Sleepers look by themselves that often, should an interrupt be lost or the device gone. */
-#define NPU_BACKSTOP_NS		NSEC_PER_SEC
+#include "npu_wait.h"
 
 /**
- * struct npu_waiter - a semaphore somebody waits for
- * @node: in the semaphore's watch, and the value that is waited for; under wait_lock, but for the
- *	value, which does not change
- * @wait: the sleep it belongs to
- * @sem: index of the semaphore
- */
-struct npu_waiter {
-	struct npu_watch_waiter node;
-	struct npu_wait *wait;
-	u32 sem;
-};
-
-/**
- * struct npu_wait - somebody who sleeps
- * @link: in the context's list
+ * struct npu_sleeper - a task that sleeps
  * @task: who
- * @woken: an interrupt did
- * @all: until all are met
- * @count: number of waiters
- * @waiters: what for
+ * @wait: what for
  */
-struct npu_wait {
-	struct list_head link;
+struct npu_sleeper {
 	struct task_struct *task;
-	bool woken;
-	bool all;
-	u32 count;
-	struct npu_waiter waiters[] __counted_by(count);
+	struct npu_wait wait;
 };
 
 /**
@@ -71,12 +46,6 @@ static u64 npu_sem_value(struct npu_context *ctx, u32 sem)
 	/* What the device wrote before the value must be seen after it. */
 	dma_rmb();
 	return value;
-}
-
-static void npu_sem_wake(struct npu_wait *wait)
-{
-	WRITE_ONCE(wait->woken, true);
-	wake_up_process(wait->task);
 }
 
 /* Has the device watch for the lowest value somebody waits for. */
@@ -110,18 +79,18 @@ void npu_semaphore_fired(struct npu_context *ctx, u32 sem)
 	spin_lock(&ctx->wait_lock);
 	value = npu_sem_value(ctx, sem);
 	while ((met = npu_watch_take(&ctx->watches[sem], value)))
-		npu_sem_wake(container_of(met, struct npu_waiter, node)->wait);
+		npu_wait_wake(container_of(met, struct npu_waiter, node)->wait, 0);
 	npu_sem_arm(ctx, sem);
 	spin_unlock(&ctx->wait_lock);
 }
 
-static void npu_sem_wake_all(struct npu_context *ctx)
+static void npu_sem_wake_all(struct npu_context *ctx, int error)
 {
 	struct npu_wait *wait;
 
 	lockdep_assert_held(&ctx->wait_lock);
 	list_for_each_entry(wait, &ctx->waits, link)
-		npu_sem_wake(wait);
+		npu_wait_wake(wait, error);
 }
 
 /**
@@ -139,7 +108,7 @@ void npu_semaphore_fail(struct npu_context *ctx, int error, u32 state)
 		ctx->state = state;
 		WRITE_ONCE(ctx->error, error);
 		WRITE_ONCE(*ctx->status, cpu_to_le32(-error));
-		npu_sem_wake_all(ctx);
+		npu_sem_wake_all(ctx, error);
 	}
 	spin_unlock(&ctx->wait_lock);
 }
@@ -160,7 +129,7 @@ void npu_semaphore_queue_stopped(struct npu_context *ctx, struct npu_queue *queu
 			ctx->stop_queue = queue->id;
 		}
 		WRITE_ONCE(ctx->stopped, ctx->stopped + 1);
-		npu_sem_wake_all(ctx);
+		npu_sem_wake_all(ctx, -EIO);
 	}
 	spin_unlock(&ctx->wait_lock);
 }
@@ -183,6 +152,63 @@ void npu_semaphore_queue_gone(struct npu_context *ctx, struct npu_queue *queue)
 	spin_unlock(&ctx->wait_lock);
 }
 
+/**
+ * npu_wait_init() - a wait that nobody looks after yet
+ * @wait: zeroed
+ * @count: number of its waiters, to be filled in by the caller
+ * @wake: see struct npu_wait
+ */
+void npu_wait_init(struct npu_wait *wait, u32 count, void (*wake)(struct npu_wait *, int))
+{
+	u32 i;
+
+	INIT_LIST_HEAD(&wait->link);
+	wait->wake = wake;
+	wait->count = count;
+	for (i = 0; i < count; i++)
+		wait->waiters[i].wait = wait;
+}
+
+/**
+ * npu_wait_link() - have a wait looked after
+ * @ctx: whose semaphores they are
+ * @wait: what for. Look at npu_wait_outcome() afterwards: what was there before wakes nobody
+ */
+void npu_wait_link(struct npu_context *ctx, struct npu_wait *wait)
+{
+	u32 i;
+
+	lockdep_assert_held(&ctx->wait_lock);
+	list_add_tail(&wait->link, &ctx->waits);
+	for (i = 0; i < wait->count; i++) {
+		struct npu_waiter *waiter = &wait->waiters[i];
+
+		if (npu_watch_add(&ctx->watches[waiter->sem], &waiter->node,
+				  waiter->node.value))
+			npu_sem_arm(ctx, waiter->sem);
+	}
+}
+
+/**
+ * npu_wait_unlink() - nobody looks after a wait any more
+ * @ctx: whose semaphores they are
+ * @wait: what for; need not have been linked
+ *
+ * A watch that stays armed for nobody costs one event at most.
+ */
+void npu_wait_unlink(struct npu_context *ctx, struct npu_wait *wait)
+{
+	u32 i;
+
+	lockdep_assert_held(&ctx->wait_lock);
+	list_del_init(&wait->link);
+	for (i = 0; i < wait->count; i++) {
+		struct npu_waiter *waiter = &wait->waiters[i];
+
+		npu_watch_remove(&ctx->watches[waiter->sem], &waiter->node);
+	}
+}
+
 /* Which element ends the wait; a negative errno when none does. */
 static int npu_wait_met(struct npu_context *ctx, const struct npu_wait *wait)
 {
@@ -200,55 +226,14 @@ static int npu_wait_met(struct npu_context *ctx, const struct npu_wait *wait)
 	return wait->all ? 0 : -EAGAIN;
 }
 
-static void npu_wait_link(struct npu_context *ctx, struct npu_wait *wait)
-{
-	u32 i;
-
-	spin_lock(&ctx->wait_lock);
-	list_add_tail(&wait->link, &ctx->waits);
-	for (i = 0; i < wait->count; i++) {
-		struct npu_waiter *waiter = &wait->waiters[i];
-
-		if (npu_watch_add(&ctx->watches[waiter->sem], &waiter->node,
-				  waiter->node.value))
-			npu_sem_arm(ctx, waiter->sem);
-	}
-	spin_unlock(&ctx->wait_lock);
-}
-
-/* A watch that stays armed for nobody costs one event at most. */
-static void npu_wait_unlink(struct npu_context *ctx, struct npu_wait *wait)
-{
-	u32 i;
-
-	spin_lock(&ctx->wait_lock);
-	list_del(&wait->link);
-	for (i = 0; i < wait->count; i++) {
-		struct npu_waiter *waiter = &wait->waiters[i];
-
-		npu_watch_remove(&ctx->watches[waiter->sem], &waiter->node);
-	}
-	spin_unlock(&ctx->wait_lock);
-}
-
-/* Nothing came for long: is the device there, and was nothing lost? */
-static void npu_wait_backstop(struct npu_context *ctx, struct npu_wait *wait)
-{
-	struct npu_device *ndev = ctx->ndev;
-	int idx;
-
-	if (npu_wait_met(ctx, wait) >= 0 && !READ_ONCE(wait->woken))
-		atomic_inc(&ndev->lost_interrupts);
-	/* One of many sleepers is enough to look. */
-	if (time_before(jiffies, READ_ONCE(ndev->seen) + HZ / 2) || npu_device_enter(ndev, &idx))
-		return;
-	WRITE_ONCE(ndev->seen, jiffies);
-	if (npu_read(ndev, NPU_REG_ID) != NPU_ID_VALUE)
-		npu_device_die(ndev, "the device does not answer");
-	drm_dev_exit(idx);
-}
-
-static int npu_wait_check(struct npu_context *ctx, const struct npu_wait *wait, ktime_t deadline)
+/**
+ * npu_wait_outcome() - how a wait stands
+ * @ctx: whose semaphores they are
+ * @wait: what for
+ *
+ * Return: the element that ends it; -EIO or -ENODEV when it will not be met any more; -EAGAIN.
+ */
+int npu_wait_outcome(struct npu_context *ctx, const struct npu_wait *wait)
 {
 	int failed = READ_ONCE(ctx->error);
 	int ret;
@@ -258,49 +243,77 @@ static int npu_wait_check(struct npu_context *ctx, const struct npu_wait *wait, 
 	/* Values are looked at last: those that were there before the end count. */
 	smp_rmb();
 	ret = npu_wait_met(ctx, wait);
-	if (ret >= 0)
+	return ret < 0 && failed ? failed : ret;
+}
+
+/* ---------------------------------------------------------------- sleeping in the call itself */
+
+static void npu_sleeper_wake(struct npu_wait *wait, int result)
+{
+	struct npu_sleeper *sleeper = container_of(wait, struct npu_sleeper, wait);
+
+	wake_up_process(sleeper->task);
+}
+
+/* Nothing came for long: is the device there, and was nothing lost? */
+static void npu_sleeper_backstop(struct npu_context *ctx, struct npu_sleeper *sleeper)
+{
+	if (npu_wait_met(ctx, &sleeper->wait) >= 0 && !READ_ONCE(sleeper->wait.woken))
+		atomic_inc(&ctx->ndev->lost_interrupts);
+	npu_backstop_look(ctx->ndev);
+}
+
+static int npu_sleeper_check(struct npu_context *ctx, const struct npu_wait *wait,
+			     ktime_t deadline)
+{
+	int ret = npu_wait_outcome(ctx, wait);
+
+	if (ret != -EAGAIN)
 		return ret;
-	if (failed)
-		return failed;
 	if (ktime_get() >= deadline)
 		return -ETIME;
 	/* The deadline is absolute, so the call can be made again as it is. */
 	return signal_pending(current) ? -ERESTARTSYS : -EAGAIN;
 }
 
-static int npu_wait_sleep(struct npu_context *ctx, struct npu_wait *wait, ktime_t deadline)
+static int npu_sleeper_sleep(struct npu_context *ctx, struct npu_sleeper *sleeper,
+			     ktime_t deadline)
 {
 	ktime_t until;
 	int ret;
 
 	for (;;) {
 		set_current_state(TASK_INTERRUPTIBLE);
-		ret = npu_wait_check(ctx, wait, deadline);
+		ret = npu_sleeper_check(ctx, &sleeper->wait, deadline);
 		if (ret != -EAGAIN)
 			break;
 		until = min(deadline, ktime_add_ns(ktime_get(), NPU_BACKSTOP_NS));
 		if (!schedule_hrtimeout(&until, HRTIMER_MODE_ABS) && until < deadline)
-			npu_wait_backstop(ctx, wait);
+			npu_sleeper_backstop(ctx, sleeper);
 	}
 	__set_current_state(TASK_RUNNING);
 	return ret;
 }
 
-static int npu_wait_run(struct npu_context *ctx, struct npu_wait *wait, ktime_t deadline)
+static int npu_sleeper_run(struct npu_context *ctx, struct npu_sleeper *sleeper, ktime_t deadline)
 {
 	int ret, idx;
 
-	ret = npu_wait_check(ctx, wait, deadline);
+	ret = npu_sleeper_check(ctx, &sleeper->wait, deadline);
 	if (ret != -EAGAIN)
 		return ret;
 	/* The sleep itself is outside, as its length is the program's choice. */
 	ret = npu_device_enter(ctx->ndev, &idx);
 	if (ret)
 		return ret;
-	npu_wait_link(ctx, wait);
+	spin_lock(&ctx->wait_lock);
+	npu_wait_link(ctx, &sleeper->wait);
+	spin_unlock(&ctx->wait_lock);
 	drm_dev_exit(idx);
-	ret = npu_wait_sleep(ctx, wait, deadline);
-	npu_wait_unlink(ctx, wait);
+	ret = npu_sleeper_sleep(ctx, sleeper, deadline);
+	spin_lock(&ctx->wait_lock);
+	npu_wait_unlink(ctx, &sleeper->wait);
+	spin_unlock(&ctx->wait_lock);
 	return ret;
 }
 
@@ -319,7 +332,6 @@ static int npu_wait_copy(struct npu_context *ctx, struct npu_wait *wait,
 			return ret;
 		if (sem.pad || sem.sem >= ctx->ndev->caps.semaphores)
 			return -EINVAL;
-		wait->waiters[i].wait = wait;
 		wait->waiters[i].sem = sem.sem;
 		wait->waiters[i].node.value = sem.value;
 	}
@@ -337,8 +349,8 @@ static int npu_wait_copy(struct npu_context *ctx, struct npu_wait *wait,
 int npu_semaphore_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_npu_sem_wait *args = data;
+	struct npu_sleeper *sleeper;
 	struct npu_context *ctx;
-	struct npu_wait *wait;
 	int ret;
 
 	args->first = 0;
@@ -351,22 +363,22 @@ int npu_semaphore_wait_ioctl(struct drm_device *drm, void *data, struct drm_file
 	ctx = npu_context_get(file->driver_priv, args->ctx);
 	if (!ctx)
 		return -ENOENT;
-	wait = kzalloc(struct_size(wait, waiters, args->sems.count), GFP_KERNEL_ACCOUNT);
-	if (!wait) {
+	sleeper = kzalloc(struct_size(sleeper, wait.waiters, args->sems.count), GFP_KERNEL_ACCOUNT);
+	if (!sleeper) {
 		ret = -ENOMEM;
 		goto put;
 	}
-	wait->task = current;
-	wait->all = args->flags & DRM_NPU_SEM_WAIT_ALL;
-	wait->count = args->sems.count;
-	ret = npu_wait_copy(ctx, wait, &args->sems);
+	npu_wait_init(&sleeper->wait, args->sems.count, npu_sleeper_wake);
+	sleeper->wait.all = args->flags & DRM_NPU_SEM_WAIT_ALL;
+	sleeper->task = current;
+	ret = npu_wait_copy(ctx, &sleeper->wait, &args->sems);
 	if (!ret)
-		ret = npu_wait_run(ctx, wait, ns_to_ktime(args->deadline_ns));
+		ret = npu_sleeper_run(ctx, sleeper, ns_to_ktime(args->deadline_ns));
 	if (ret > 0) {
 		args->first = ret;
 		ret = 0;
 	}
-	kfree(wait);
+	kfree(sleeper);
 put:
 	npu_context_put(ctx);
 	return ret;

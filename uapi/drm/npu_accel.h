@@ -57,6 +57,9 @@ extern "C" {
  * drm-engine-capacity-mac, as there are several of each. npu-tasks, npu-contexts and npu-queues
  * are our own.
  *
+ * Semaphores can also be waited for without a thread that sleeps: by io_uring, with the commands
+ * of enum drm_npu_uring_op.
+ *
  * A doorbell is one page, to be mapped shared and for writing only. The mapping is not inherited by
  * fork(). Stores to the doorbell of a queue that is gone do nothing.
  */
@@ -113,6 +116,8 @@ struct drm_npu_array {
  * @DRM_NPU_PARAM_VA_END: device addresses are below this
  * @DRM_NPU_PARAM_WAITS_MAX: semaphores one DRM_IOCTL_NPU_SEM_WAIT can wait for
  * @DRM_NPU_PARAM_BINDS_MAX: operations one DRM_IOCTL_NPU_VM_BIND can have
+ * @DRM_NPU_PARAM_PENDING_MAX: waits of a file that nobody sleeps in, all contexts together
+ * @DRM_NPU_PARAM_URING: 1: the commands of enum drm_npu_uring_op; 0: the kernel has no io_uring
  * @DRM_NPU_PARAM_TIME: device cycles now
  * @DRM_NPU_PARAM_COUNTER_TASKS: tasks since power on
  * @DRM_NPU_PARAM_COUNTER_MAC: busy cycles of MAC arrays, all clusters
@@ -147,6 +152,8 @@ enum drm_npu_param {
 	DRM_NPU_PARAM_VA_END = 21,
 	DRM_NPU_PARAM_WAITS_MAX = 22,
 	DRM_NPU_PARAM_BINDS_MAX = 23,
+	DRM_NPU_PARAM_PENDING_MAX = 24,
+	DRM_NPU_PARAM_URING = 25,
 	DRM_NPU_PARAM_TIME = 64,
 	DRM_NPU_PARAM_COUNTER_TASKS = 65,
 	DRM_NPU_PARAM_COUNTER_MAC = 66,
@@ -487,6 +494,42 @@ struct drm_npu_sem_wait {
 	__u32 pad;
 };
 
+/**
+ * struct drm_npu_uring_wait - DRM_NPU_URING_OP_WAIT: complete when a semaphore has grown
+ * @ctx: the context
+ * @sem: index of the semaphore
+ * @timeout_us: microseconds from the submission on; 0: only look; 0xffffffff: none
+ * @value: met when the semaphore is at least this
+ *
+ * What is met counts before anything else, as with DRM_IOCTL_NPU_SEM_WAIT. The result is 0 when it
+ * is met, else an error: -ETIME (never early), -ECANCELED (by DRM_NPU_URING_OP_CANCEL, or as the
+ * ring ends), -EIO (not met, and a queue of the context has stopped or the context is dead or
+ * destroyed), -ENODEV, -EINVAL (a semaphore the context does not have), -ENOENT (no such context),
+ * -EDQUOT (DRM_NPU_PARAM_PENDING_MAX are pending), -ENOMEM.
+ */
+struct drm_npu_uring_wait {
+	__u16 ctx;
+	__u16 sem;
+	__u32 timeout_us;
+	__u64 value;
+};
+
+/**
+ * struct drm_npu_uring_cancel - DRM_NPU_URING_OP_CANCEL: end waits before their time
+ * @user_data: of the waits' submissions, on this ring and this file
+ * @pad: zero
+ *
+ * Every such wait that is still pending completes with -ECANCELED, or with 0 if it is met just
+ * then. io_uring's own cancellation and linked time-outs do not reach commands of drivers.
+ *
+ * The result is the number of waits that were ended, else an error: -ENOENT (none), -EINVAL
+ * (padding).
+ */
+struct drm_npu_uring_cancel {
+	__u64 user_data;
+	__u64 pad;
+};
+
 #define DRM_IOCTL_NPU_GET_PARAM \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_NPU_GET_PARAM, struct drm_npu_get_param)
 #define DRM_IOCTL_NPU_GEM_CREATE \
@@ -507,6 +550,22 @@ struct drm_npu_sem_wait {
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_NPU_QUEUE_DESTROY, struct drm_npu_queue_destroy)
 #define DRM_IOCTL_NPU_SEM_WAIT \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_NPU_SEM_WAIT, struct drm_npu_sem_wait)
+
+/**
+ * enum drm_npu_uring_op - what io_uring can ask of the file
+ *
+ * @DRM_NPU_URING_OP_WAIT: struct drm_npu_uring_wait
+ * @DRM_NPU_URING_OP_CANCEL: struct drm_npu_uring_cancel
+ *
+ * In a submission of IORING_OP_URING_CMD: this is its cmd_op, and the structure, of 16 bytes, is in
+ * its cmd. Its fields ioprio, addr, len and uring_cmd_flags are zero, else -EINVAL, which is also
+ * the answer to an operation that is not known. It may be of 64 or of 128 bytes. The file may be
+ * registered with the ring, and the ring may be one that the kernel polls.
+ */
+enum drm_npu_uring_op {
+	DRM_NPU_URING_OP_WAIT = DRM_IOW(DRM_COMMAND_BASE + 0x40, struct drm_npu_uring_wait),
+	DRM_NPU_URING_OP_CANCEL = DRM_IOW(DRM_COMMAND_BASE + 0x41, struct drm_npu_uring_cancel),
+};
 
 #if defined(__cplusplus)
 }

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "npu_test.h"
+#include "uring.h"
 
 FIXTURE(unbind) {
 	int fd;
@@ -73,6 +74,29 @@ TEST_F(unbind, sleepers_wake)
 	pthread_join(thread, &result);
 	EXPECT_EQ(-ENODEV, (int)(intptr_t)result);
 	EXPECT_LT(now_ns() - before, 15000 * MILLISECOND);
+}
+
+/* Those who wait by io_uring are told, and the ring goes on. */
+TEST_F(unbind, waits_of_rings_end)
+{
+	struct uring ring;
+	int i;
+
+	ASSERT_EQ(0, uring_open(&ring, 16, 0));
+	for (i = 0; i < 8; i++) {
+		uring_wait(&ring, self->fd, self->lane.ctx, i, 1, i % 2 ? URING_NEVER : 60000000, i);
+		uring_push(&ring);
+	}
+	ASSERT_EQ(0, uring_enter(&ring, 0));
+	self->gone = !write_file(PCI_DRIVER "/unbind", self->function);
+	ASSERT_TRUE(self->gone);
+	for (i = 0; i < 8; i++)
+		EXPECT_EQ(-ENODEV, uring_next(&ring).res);
+	uring_wait(&ring, self->fd, self->lane.ctx, 1, 1, URING_NEVER, 99);
+	uring_push(&ring);
+	ASSERT_EQ(0, uring_enter(&ring, 1));
+	EXPECT_EQ(-ENODEV, uring_next(&ring).res);
+	uring_close(&ring);
 }
 
 TEST_F(unbind, works_again)

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What should have come by interrupt is looked for once a second, by those who still wait. */
+#include <linux/jiffies.h>
+#include <linux/workqueue.h>
+
+#include <drm/drm_drv.h>
+
+#include "npu_wait.h"
+
+/**
+ * npu_backstop_look() - nothing came for long: is the device there?
+ * @ndev: the device
+ *
+ * One of many who wait is enough to look.
+ */
+void npu_backstop_look(struct npu_device *ndev)
+{
+	int idx;
+
+	if (time_before(jiffies, READ_ONCE(ndev->seen) + HZ / 2) || npu_device_enter(ndev, &idx))
+		return;
+	WRITE_ONCE(ndev->seen, jiffies);
+	if (npu_read(ndev, NPU_REG_ID) != NPU_ID_VALUE)
+		npu_device_die(ndev, "the device does not answer");
+	drm_dev_exit(idx);
+}
+
+/* Tells whether anybody waits. */
+static bool npu_backstop_context(struct npu_context *ctx)
+{
+	struct npu_wait *wait;
+	bool some = false;
+
+	spin_lock(&ctx->wait_lock);
+	list_for_each_entry(wait, &ctx->waits, link) {
+		some = true;
+		if (READ_ONCE(wait->woken) || npu_wait_outcome(ctx, wait) < 0)
+			continue;
+		/* The interrupt may be on its way. */
+		if (!wait->late) {
+			wait->late = true;
+			continue;
+		}
+		atomic_inc(&ctx->ndev->lost_interrupts);
+		npu_wait_wake(wait, 0);
+	}
+	spin_unlock(&ctx->wait_lock);
+	return some;
+}
+
+static void npu_backstop_work(struct work_struct *work)
+{
+	struct npu_device *ndev = container_of(to_delayed_work(work), struct npu_device, backstop);
+	struct npu_context *ctx;
+	bool some = false;
+	u32 i;
+
+	for (i = 0; i < NPU_CONTEXTS_MAX; i++) {
+		ctx = npu_context_get_by_index(ndev, i);
+		if (!ctx)
+			continue;
+		some |= npu_backstop_context(ctx);
+		npu_context_put(ctx);
+	}
+	if (!some)
+		return;
+	npu_backstop_look(ndev);
+	schedule_delayed_work(&ndev->backstop, HZ);
+}
+
+/**
+ * npu_backstop_init() - nobody waits yet
+ * @ndev: the device
+ */
+void npu_backstop_init(struct npu_device *ndev)
+{
+	INIT_DELAYED_WORK(&ndev->backstop, npu_backstop_work);
+}
+
+/**
+ * npu_backstop_start() - somebody waits who does not look himself
+ * @ndev: the caller is inside npu_device_enter()
+ *
+ * It ends by itself when nobody waits any more.
+ */
+void npu_backstop_start(struct npu_device *ndev)
+{
+	schedule_delayed_work(&ndev->backstop, HZ);
+}
+
+/**
+ * npu_backstop_end() - nobody looks any more
+ * @ndev: unplugged
+ */
+void npu_backstop_end(struct npu_device *ndev)
+{
+	cancel_delayed_work_sync(&ndev->backstop);
+}

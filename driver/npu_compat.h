@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Where the kernels differ that this driver is built for. NPU_HAVE_* come from Kbuild. */
+#ifndef __NPU_COMPAT_H__
+#define __NPU_COMPAT_H__
+
+#include <linux/hrtimer.h>
+#include <linux/io_uring/cmd.h>
+
+static inline void npu_hrtimer_setup(struct hrtimer *timer,
+				     enum hrtimer_restart (*function)(struct hrtimer *),
+				     enum hrtimer_mode mode)
+{
+#ifdef NPU_HAVE_HRTIMER_SETUP
+	hrtimer_setup(timer, function, CLOCK_MONOTONIC, mode);
+#else
+	hrtimer_init(timer, CLOCK_MONOTONIC, mode);
+	timer->function = function;
+#endif
+}
+
+static inline void npu_uring_done(struct io_uring_cmd *cmd, int result, unsigned int issue_flags)
+{
+#ifdef NPU_HAVE_URING_DONE_OF_3
+	io_uring_cmd_done(cmd, result, issue_flags);
+#else
+	io_uring_cmd_done(cmd, result, 0, issue_flags);
+#endif
+}
+
+/* Defines what io_uring_cmd_complete_in_task() takes, out of a function of command and flags. */
+#ifdef NPU_HAVE_URING_TOKEN
+#define NPU_URING_TASK_WORK(name, function)						\
+static void name(struct io_tw_req req, io_tw_token_t token)				\
+{											\
+	function(io_uring_cmd_from_tw(req), IO_URING_CMD_TASK_WORK_ISSUE_FLAGS);	\
+}
+#else
+#define NPU_URING_TASK_WORK(name, function)						\
+static void name(struct io_uring_cmd *cmd, unsigned int issue_flags)			\
+{											\
+	function(cmd, issue_flags);							\
+}
+#endif
+
+#endif /* __NPU_COMPAT_H__ */
