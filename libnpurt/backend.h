@@ -64,6 +64,8 @@ struct npurt_wait {
  * @doorbell:	a queue has packets; never sleeps
  * @wait:	sleeps until a semaphore has a value: 0, -ETIMEDOUT (never early; no sentence), -EIO
  *		(a queue of the context has stopped), -ENODEV (the device is dead)
+ * @prepare_uring: fill a submission of io_uring's that completes as @wait would; @timeout_us from its
+ *		submission on, UINT32_MAX: none. NULL: there is no such thing
  * @last_fault:	of a task: 0, or -ENOENT without a sentence
  */
 struct npurt_backend_ops {
@@ -88,6 +90,8 @@ struct npurt_backend_ops {
 	void (*queue_destroy)(struct npurt_backend_queue *queue);
 	void (*doorbell)(struct npurt_backend_queue *queue, uint64_t index);
 	int (*wait)(struct npurt_backend_context *context, const struct npurt_wait *wait);
+	int (*prepare_uring)(struct npurt_backend_context *context, const struct npurt_wait *wait,
+			     uint32_t timeout_us, struct io_uring_sqe *sqe);
 	int (*last_fault)(struct npurt_backend_context *context, uint32_t task_id,
 			  struct npurt_fault *fault);
 };

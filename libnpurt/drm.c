@@ -217,6 +217,7 @@ static const struct npurt_backend_ops drm_ops = {
 	.queue_destroy = drm_queue_destroy,
 	.doorbell = drm_doorbell,
 	.wait = drm_wait,
+	.prepare_uring = drm_prepare_uring,
 	.last_fault = drm_last_fault,
 };
 

@@ -75,6 +75,8 @@ int drm_queue_create(struct npurt_backend_context *context, uint64_t ring_va, un
 void drm_queue_destroy(struct npurt_backend_queue *queue);
 void drm_doorbell(struct npurt_backend_queue *queue, uint64_t index);
 int drm_wait(struct npurt_backend_context *context, const struct npurt_wait *wait);
+int drm_prepare_uring(struct npurt_backend_context *context, const struct npurt_wait *wait,
+		      uint32_t timeout_us, struct io_uring_sqe *sqe);
 int drm_last_fault(struct npurt_backend_context *context, uint32_t task_id,
 		   struct npurt_fault *fault);
 

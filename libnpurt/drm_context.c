@@ -3,6 +3,9 @@
 #include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/io_uring.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,6 +235,39 @@ int drm_wait(struct npurt_backend_context *base, const struct npurt_wait *wait)
 	default:
 		return drm_fail(context->drm, ret, "waiting");
 	}
+}
+
+static bool has_uring(const struct drm *drm)
+{
+	struct drm_npu_get_param get = { .param = DRM_NPU_PARAM_URING };
+
+	return !drm_call(drm, DRM_IOCTL_NPU_GET_PARAM, &get) && get.value;
+}
+
+int drm_prepare_uring(struct npurt_backend_context *base, const struct npurt_wait *wait,
+		      uint32_t timeout_us, struct io_uring_sqe *sqe)
+{
+	const struct drm_context *context = drm_context_of(base);
+	const struct drm_npu_uring_wait request = {
+		.ctx = (uint16_t)context->ctx,
+		.sem = (uint16_t)wait->semaphore,
+		.timeout_us = timeout_us,
+		.value = wait->value,
+	};
+	uint64_t user_data = sqe->user_data;
+
+	if (!has_uring(context->drm))
+		return npurt_fail(-EOPNOTSUPP,
+				  "%s: this driver does not take commands of io_uring: use "
+				  "npurt_context_get_fd()",
+				  context->drm->path);
+	memset(sqe, 0, sizeof(*sqe));
+	sqe->opcode = IORING_OP_URING_CMD;
+	sqe->fd = context->drm->fd;
+	sqe->cmd_op = DRM_NPU_URING_OP_WAIT;
+	sqe->user_data = user_data;
+	memcpy((char *)sqe + offsetof(struct io_uring_sqe, cmd), &request, sizeof(request));
+	return 0;
 }
 
 int drm_last_fault(struct npurt_backend_context *base, uint32_t task_id, struct npurt_fault *fault)

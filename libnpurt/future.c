@@ -230,6 +230,34 @@ int npurt_future_set_callback(struct npurt_future *future, npurt_callback callba
 	return npurt_notifier_set_callback(future, callback, data);
 }
 
+int npurt_future_prepare_uring(struct npurt_future *future, struct io_uring_sqe *sqe,
+			       int64_t timeout_ns)
+{
+	uint32_t timeout_us = UINT32_MAX;
+	int ret;
+
+	ret = check_future(future, "npurt_future_prepare_uring");
+	if (ret)
+		return ret;
+	if (!sqe)
+		return npurt_fail(-EINVAL,
+				  "npurt: npurt_future_prepare_uring() without a submission (NULL)");
+	if (!future->on_queue)
+		return npurt_fail(-EOPNOTSUPP,
+				  "npurt: the end of a graph with host tasks is no event of the "
+				  "device's: use npurt_context_get_fd()");
+	if (timeout_ns >= 0) {
+		/* Never early. */
+		if (timeout_ns > (int64_t)(UINT32_MAX - 1) * 1000)
+			return npurt_fail(-EINVAL,
+					  "npurt: io_uring waits for a task no longer than 71 "
+					  "minutes: pass NPURT_FOREVER, or wait in turns");
+		timeout_us = (uint32_t)((timeout_ns + 999) / 1000);
+	}
+	return npurt_queue_prepare_uring(&future->context->queue, future->queue_end, timeout_us,
+					 sqe);
+}
+
 const char *npurt_future_error(struct npurt_future *future)
 {
 	if (check_future(future, "npurt_future_error") || wait_complete(future, 0))

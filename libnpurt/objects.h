@@ -335,6 +335,15 @@ void npurt_queue_retire(struct npurt_queue *queue);
  */
 int npurt_queue_wait(struct npurt_queue *queue, uint64_t tasks, int64_t deadline_ns);
 
+/**
+ * npurt_queue_prepare_uring() - fill a submission of io_uring's that completes when they are
+ * @timeout_us: from its submission on; UINT32_MAX: none
+ *
+ * Return: 0, -EOPNOTSUPP with a sentence.
+ */
+int npurt_queue_prepare_uring(struct npurt_queue *queue, uint64_t tasks, uint32_t timeout_us,
+			      struct io_uring_sqe *sqe);
+
 /* ----------------------------------------------------------------------- run.c */
 
 /**

@@ -190,6 +190,22 @@ int npurt_queue_wait(struct npurt_queue *queue, uint64_t tasks, int64_t deadline
 	return ret;
 }
 
+int npurt_queue_prepare_uring(struct npurt_queue *queue, uint64_t tasks, uint32_t timeout_us,
+			      struct io_uring_sqe *sqe)
+{
+	struct npurt_backend_context *context = queue->context->backend;
+	const struct npurt_wait wait = {
+		.semaphore = NPURT_PROGRESS_SEMAPHORE,
+		.value = tasks,
+	};
+
+	if (!context->backend->ops->prepare_uring)
+		return npurt_fail(-EOPNOTSUPP,
+				  "npurt: only devices behind the kernel's driver can be waited for "
+				  "by io_uring itself: use npurt_context_get_fd()");
+	return context->backend->ops->prepare_uring(context, &wait, timeout_us, sqe);
+}
+
 /* --------------------------------------------------------------- submission */
 
 /* From the reservation to the last header no lock, no allocation, no wait. */

@@ -746,6 +746,27 @@ NPURT_API int npurt_context_get_fd(struct npurt_context *context);
  */
 NPURT_API int npurt_dispatch(struct npurt_context *context);
 
+struct io_uring_sqe;
+
+/**
+ * npurt_future_prepare_uring() - have a task's end complete a submission of io_uring's
+ * @future: of npurt_run_submit(), or of a graph without host tasks
+ * @sqe: filled, except its user_data; of 64 or 128 bytes. Whoever has the device's file registered sets
+ *	fd and IOSQE_FIXED_FILE afterwards
+ * @timeout_ns: from the submission on, rounded up to microseconds, at most 71 minutes; or NPURT_FOREVER
+ *
+ * The completion's result is 0 when the task is complete, -ETIME after the time-out, or another negative
+ * errno when the task will not complete any more; npurt_future_wait() then says at once what became of
+ * it. No thread of the library's is needed. Nothing happens when the submission is not made; the future
+ * may be released before it completes.
+ *
+ * Return: 0; -EINVAL, -EOPNOTSUPP (`sim:`, a graph with host tasks, a kernel without io_uring: use
+ * npurt_context_get_fd()), -EOWNERDEAD.
+ * Any thread.  Guide: Notification.
+ */
+NPURT_API int npurt_future_prepare_uring(struct npurt_future *future, struct io_uring_sqe *sqe,
+					 int64_t timeout_ns);
+
 /* --------------------------------------------------------------------- graphs */
 
 /* How a graph is made. Zero in a field means the default. */
