@@ -71,7 +71,7 @@ struct npurt_wait {
 struct npurt_backend_ops {
 	void (*close)(struct npurt_backend *backend);
 	void (*get_info)(struct npurt_backend *backend, struct npurt_device_info *info);
-	void (*get_counters)(struct npurt_backend *backend, struct npurt_device_counters *counters);
+	int (*get_counters)(struct npurt_backend *backend, struct npurt_device_counters *counters);
 	int (*firmware_log)(struct npurt_backend *backend, uint32_t *position, char *text,
 			    size_t bytes);
 	int (*memory_alloc)(struct npurt_backend *backend, uint64_t bytes,

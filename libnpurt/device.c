@@ -227,7 +227,9 @@ int npurt_device_get_counters(struct npurt_device *device, struct npurt_device_c
 	ret = npurt_check_ours(device);
 	if (ret)
 		return ret;
-	device->backend->ops->get_counters(device->backend, &now);
+	ret = device->backend->ops->get_counters(device->backend, &now);
+	if (ret)
+		return ret;
 	return npurt_give_sized(counters, &now, sizeof(now));
 }
 

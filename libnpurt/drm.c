@@ -129,18 +129,31 @@ static void drm_get_info(struct npurt_backend *backend, struct npurt_device_info
 		 drm->version_major, drm->version_minor, NPU_VERSION);
 }
 
-static void drm_get_counters(struct npurt_backend *backend, struct npurt_device_counters *counters)
+static int drm_get_counters(struct npurt_backend *backend, struct npurt_device_counters *counters)
 {
-	struct drm *drm = drm_of(backend);
+	const struct {
+		uint32_t param;
+		uint64_t *value;
+	} list[] = {
+		{ DRM_NPU_PARAM_TIME, &counters->time_cycles },
+		{ DRM_NPU_PARAM_COUNTER_TASKS, &counters->tasks },
+		{ DRM_NPU_PARAM_COUNTER_MAC, &counters->mac_cycles },
+		{ DRM_NPU_PARAM_COUNTER_VECTOR, &counters->vector_cycles },
+		{ DRM_NPU_PARAM_COUNTER_DMA, &counters->dma_cycles },
+		{ DRM_NPU_PARAM_COUNTER_DRAM_READ, &counters->dram_read_bytes },
+		{ DRM_NPU_PARAM_COUNTER_DRAM_WRITE, &counters->dram_write_bytes },
+		{ DRM_NPU_PARAM_COUNTER_TLB_MISS, &counters->tlb_misses },
+	};
+	const struct drm *drm = drm_of(backend);
+	size_t i;
 
-	counters->time_cycles = value_of(drm, DRM_NPU_PARAM_TIME);
-	counters->tasks = value_of(drm, DRM_NPU_PARAM_COUNTER_TASKS);
-	counters->mac_cycles = value_of(drm, DRM_NPU_PARAM_COUNTER_MAC);
-	counters->vector_cycles = value_of(drm, DRM_NPU_PARAM_COUNTER_VECTOR);
-	counters->dma_cycles = value_of(drm, DRM_NPU_PARAM_COUNTER_DMA);
-	counters->dram_read_bytes = value_of(drm, DRM_NPU_PARAM_COUNTER_DRAM_READ);
-	counters->dram_write_bytes = value_of(drm, DRM_NPU_PARAM_COUNTER_DRAM_WRITE);
-	counters->tlb_misses = value_of(drm, DRM_NPU_PARAM_COUNTER_TLB_MISS);
+	for (i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		int ret = ask(drm, list[i].param, 0, list[i].value);
+
+		if (ret)
+			return drm_fail(drm, ret, "reading its counters");
+	}
+	return 0;
 }
 
 /* The driver's folder in debugfs has the name that the bus gives the device. */

@@ -280,7 +280,7 @@ static uint64_t read_counter(struct sim *sim, uint32_t low_offset)
 	return (uint64_t)sim_read(sim, low_offset + 4) << 32 | low;
 }
 
-static void sim_get_counters(struct npurt_backend *backend, struct npurt_device_counters *counters)
+static int sim_get_counters(struct npurt_backend *backend, struct npurt_device_counters *counters)
 {
 	struct sim *sim = sim_of(backend);
 
@@ -294,6 +294,7 @@ static void sim_get_counters(struct npurt_backend *backend, struct npurt_device_
 	counters->dram_write_bytes = read_counter(sim, NPU_REG_COUNTER_DRAM_WRITE_LO);
 	counters->tlb_misses = read_counter(sim, NPU_REG_COUNTER_TLB_MISS_LO);
 	pthread_mutex_unlock(&sim->context_lock);
+	return 0;
 }
 
 /* ----------------------------------------------------------- opening, closing */

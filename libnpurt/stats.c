@@ -75,7 +75,8 @@ static void read_counters(struct npurt_device *device, struct npurt_stats_device
 {
 	struct npurt_device_counters counters = { .size = sizeof(counters) };
 
-	device->backend->ops->get_counters(device->backend, &counters);
+	if (device->backend->ops->get_counters(device->backend, &counters))
+		return;
 	to->time_cycles = counters.time_cycles;
 	to->tasks = counters.tasks;
 	to->mac_cycles = counters.mac_cycles;

@@ -180,7 +180,7 @@ struct npurt_device_counters {
  * @device: the device
  * @counters: @counters->size set by the caller; filled
  *
- * Return: 0; -EINVAL, -EOWNERDEAD.
+ * Return: 0; -EINVAL, -ENODEV (the device is gone), -EOWNERDEAD.
  * Any thread.
  */
 NPURT_API int npurt_device_get_counters(struct npurt_device *device,

@@ -64,6 +64,45 @@ def check_log(ctl):
     return "" if text.strip() else "the log is empty"
 
 
+def check_versions(ctl):
+    found = ctl.json("versions", "--device", "sim:", "--json")
+    wrong = missing(found, {"schema": int, "tools": str, "library": str, "driver": str, "kernel": str,
+                            "firmware": str, "firmware_abi": str, "library_firmware_abi": str, "model_abi": str,
+                            "hardware": str, "fit": bool})
+    info = ctl.json("info", "--device", "sim:", "--json")["firmware"]
+    if wrong or not found["fit"] or found["firmware"] != info["version"] or found["firmware_abi"] != info["abi"]:
+        return wrong or str(found)
+    text = ctl.works("versions", "--device", "sim:").out
+    return "" if "they fit" in text and found["kernel"] in text else text
+
+
+def check_health(ctl):
+    found = ctl.json("health", "--device", "sim:", "--json")
+    verdicts = {check["name"]: check["verdict"] for check in found["checks"]}
+    if not found["well"] or set(verdicts.values()) != {"well"} or len(verdicts) != 3:
+        return str(found)
+    lines = ctl.works("health", "--device", "sim:").out.splitlines()
+    return "" if len(lines) == 3 and all(" well " in line for line in lines) else str(lines)
+
+
+def check_firmware(ctl):
+    found = ctl.json("firmware", "--device", "sim:", "--json")
+    wrong = missing(found, {"schema": int, "device": str, "version": str, "abi": str})
+    return wrong or ("" if found["version"] in ctl.works("firmware", "--device", "sim:").out else str(found))
+
+
+def check_cdi(ctl):
+    """Each card, and all of them; or, without one, a status of its own."""
+    cards = [entry["name"] for entry in ctl.json("list", "--json")["devices"] if entry["name"].startswith("/dev/")]
+    if not cards:
+        return ctl.fails(3, "cdi", says=["no card"])
+    found = ctl.json("cdi")
+    nodes = {device["name"]: [node["path"] for node in device["containerEdits"]["deviceNodes"]]
+             for device in found["devices"]}
+    wanted = dict({card[len("/dev/accel/accel"):]: [card] for card in cards}, all=cards)
+    return "" if found["kind"].count("/") == 1 and nodes == wanted else str(found)
+
+
 def check_ctl(tap, folder):
     ctl = Program(folder, "npu-ctl")
     common_checks(tap, ctl)
@@ -72,6 +111,16 @@ def check_ctl(tap, folder):
         tap.run("npu-ctl info of " + config, check_info, ctl, config)
     tap.run("npu-ctl info of $NPU_DEVICE", check_default, ctl)
     tap.run("npu-ctl log", check_log, ctl)
+    tap.run("npu-ctl versions", check_versions, ctl)
+    tap.run("npu-ctl health", check_health, ctl)
+    tap.run("npu-ctl firmware", check_firmware, ctl)
+    tap.run("npu-ctl cdi", check_cdi, ctl)
+    for command, needs in [("reset", "pci_error_handlers"), ("errors", "devlink"), ("coredump", "dev_coredumpv")]:
+        tap.run("npu-ctl %s says what is missing" % command, ctl.fails, 1, command,
+                says=["not offered yet", needs, "Until then"])
+    for command in ["info", "health", "versions", "firmware", "log"]:
+        tap.run("npu-ctl %s of no device" % command, ctl.fails, 3, command, "--device", "accel99999",
+                says=["there is no such device"])
     for name, words in [("an unknown command", ["explode"]), ("two commands", ["list", "info"]),
                         ("--device without a value", ["info", "--device"])]:
         tap.run("npu-ctl refuses " + name, ctl.fails, 2, *words)

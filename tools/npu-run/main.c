@@ -68,8 +68,8 @@ int main(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	status = 1;
-	if (!session_open(&session, &options))
+	status = session_open(&session, &options);
+	if (!status)
 		status = run(&session, &options, &measurement);
 	measure_free(&measurement);
 	session_close(&session);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device_status.h"
 #include "input.h"
 
 static int complain(const char *what)
@@ -105,16 +106,14 @@ static int fill_input(struct session *session, const struct options *options,
 	return result;
 }
 
-int session_open(struct session *session, const struct options *options)
+/* Onto the open device. */
+static int load(struct session *session, const struct options *options)
 {
 	struct npurt_context_options context = {
 		.size = sizeof(context), .queue_depth = options->queue_depth,
 		.priority = options->priority,
 	};
 
-	memset(session, 0, sizeof(*session));
-	if (npurt_open(options->device, &session->device))
-		return complain(options->device ? options->device : "no device");
 	session->device_info.size = sizeof(session->device_info);
 	if (npurt_device_get_info(session->device, &session->device_info))
 		return complain("the device does not say what it is");
@@ -128,6 +127,19 @@ int session_open(struct session *session, const struct options *options)
 		if (fill_input(session, options, &options->inputs[i]))
 			return -1;
 	return 0;
+}
+
+int session_open(struct session *session, const struct options *options)
+{
+	int ret;
+
+	memset(session, 0, sizeof(*session));
+	ret = npurt_open(options->device, &session->device);
+	if (ret) {
+		complain(options->device ? options->device : "no device");
+		return device_status(ret);
+	}
+	return load(session, options) ? 1 : 0;
 }
 
 void session_close(struct session *session)

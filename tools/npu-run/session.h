@@ -20,7 +20,7 @@ struct session {
 
 /*
  * session_open - open the device, load the model, fill the inputs (zeros where none is given).
- * Returns 0, or -1 after a message on stderr. session_close() undoes what was done, in any state.
+ * Returns 0, or the exit status after a message on stderr. session_close() undoes what was done, in any state.
  */
 int session_open(struct session *session, const struct options *options);
 void session_close(struct session *session);

@@ -5,10 +5,10 @@
  * Three contexts of different priority on one device, each with a model of its own and a thread
  * that runs it at its own pace; a fourth one is offered more than its queue takes.
  *
- * Says "ready" at the beginning. A line on its standard input ends the work: then it prints, in JSON,
- * what it has measured itself, and keeps everything until its standard input ends. It tells when each
- * run ended (CLOCK_MONOTONIC), and quantiles of latency: of each what ranks around it have, as close
- * to the end they lie far apart.
+ * Says "ready" at the beginning. A line on its standard input ends the work: then it prints, in
+ * JSON, what it has measured itself, and keeps everything until its standard input ends. It tells
+ * when each run ended (CLOCK_MONOTONIC), and quantiles of latency: of each what ranks around it
+ * have, as close to the end they lie far apart.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* npu-ctl's commands. Each returns the exit status, after a message when it is not 0. */
+#ifndef CTL_H
+#define CTL_H
+
+#include <json-c/json.h>
+#include <stdbool.h>
+
+#include "device_status.h"
+#include "npurt.h"
+
+#define SCHEMA 1
+
+struct arguments {
+	const char *command, *device;
+	bool json;
+};
+
+/* show.c */
+void ctl_print_json(struct json_object *root);
+int ctl_list(const struct arguments *arguments);
+int ctl_info(const struct arguments *arguments, const struct npurt_device_info *info);
+int ctl_firmware(const struct arguments *arguments, const struct npurt_device_info *info);
+int ctl_versions(const struct arguments *arguments, const struct npurt_device_info *info);
+int ctl_log(struct npurt_device *device);
+
+/* health.c */
+int ctl_health(const struct arguments *arguments, struct npurt_device *device);
+
+/* cdi.c */
+int ctl_cdi(void);
+
+/** ctl_make_cdi() - the specification for a list of devices; NULL when none of them is a card */
+struct json_object *ctl_make_cdi(const struct npurt_device_entry *entries, size_t count);
+
+/* missing.c */
+
+/** ctl_missing() - a command that cannot be done yet: says what is missing; -1: no such command */
+int ctl_missing(const char *command);
+
+#endif /* CTL_H */
