@@ -82,8 +82,8 @@ int ctl_cdi(void)
 	root = ctl_make_cdi(entries, (size_t)(found < count ? found : count));
 	free(entries);
 	if (!root) {
-		fputs("npu-ctl: cdi: there is no card to hand into containers: is the driver loaded "
-		      "('modprobe npu')? A sim: device needs no handing in\n",
+		fputs("npu-ctl: cdi: there is no card to hand into containers: is the driver "
+		      "loaded ('modprobe npu')? A sim: device needs no handing in\n",
 		      stderr);
 		return DEVICE_STATUS_NONE;
 	}

@@ -24,11 +24,11 @@ static const char usage[] =
 	"  cdi            a specification that hands the cards into containers\n"
 	"  reset, errors, coredump\n"
 	"                 not offered yet: say what is missing, and what helps until then\n"
-	"  --device DEV   sim:, sim:lowpower-v3, accelN, /dev/accel/accelN (default: the first one)\n"
+	"  --device DEV   sim:, sim:lowpower-v3, accelN, /dev/accel/accelN; default: the first\n"
 	"  --json         one JSON object instead of text (not of log, cdi)\n"
 	"  --help, --version\n"
-	"Exit status: 0 done, 1 failed, 2 wrong use, 3 no such device, 4 no permission, 5 the device does\n"
-	"not answer, 6 the device is gone.\n";
+	"Exit status: 0 done, 1 failed, 2 wrong use, 3 no such device, 4 no permission,\n"
+	"5 the device does not answer, 6 the device is gone.\n";
 
 static int parse(int argc, char **argv, struct arguments *arguments)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Commands that driver or device do not make possible yet: what would, and what helps until then. */
+/* What driver or device do not make possible yet: what would, and what helps until then. */
 #include <stdio.h>
 #include <string.h>
 
