@@ -8,7 +8,7 @@ import onnx_file
 
 TYPES = {"float32": onnx_file.FLOAT, "uint8": onnx_file.UINT8, "int8": onnx_file.INT8,
          "int32": onnx_file.INT32, "bool": onnx_file.BOOL, "int64": onnx_file.INT64, "float16": onnx_file.FLOAT16,
-         "uint16": 4, "int16": 5}
+         "uint16": 4, "int16": 5, "uint32": 12, "uint64": 13, "float64": onnx_file.DOUBLE}
 INTEGERS = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767), "uint16": (0, 65535)}
 
 
@@ -46,12 +46,15 @@ class Model:
         self.constants.append(onnx_file.tensor(TYPES[str(array.dtype)], array.shape, data, name))
         return name
 
-    def node(self, operator, inputs, output=None, domain="", **attributes):
-        output = output or self.name(operator.lower())
+    def node_named(self, name, operator, inputs, outputs, domain="", **attributes):
         self.domains.update([domain] if domain else [])
         self.nodes.append(onnx_file.node(
-            operator, inputs, [output], self.name("node_"), domain=domain,
+            operator, inputs, outputs, name, domain=domain,
             attributes=[attribute(key, value) for key, value in attributes.items()]))
+
+    def node(self, operator, inputs, output=None, domain="", **attributes):
+        output = output or self.name(operator.lower())
+        self.node_named(self.name("node_"), operator, inputs, [output], domain, **attributes)
         return output
 
     def quantize(self, x, scale, zero, axis=None, output=None):

@@ -132,11 +132,10 @@ static int resolve_inputs(struct import_node *in)
 			continue;
 		in->inputs[i] = scope_find(import->scope, onnx->inputs[i]);
 		if (!in->inputs[i])
-			return import_error(
-				in,
-				"input %" PRIu32 " is '%s', which no node before it "
-				"makes; the model is damaged or its nodes are out of order",
-				i, onnx_string(import->arena, onnx->inputs[i]));
+			return import_error(in,
+					    "input %" PRIu32 " is '%s', which no node before it "
+					    "makes, one has to; put the node that makes it first",
+					    i, onnx_string(import->arena, onnx->inputs[i]));
 	}
 	return 0;
 }
@@ -167,10 +166,10 @@ static int inline_function(struct import_node *in, const struct onnx_function *f
 	int result = -1;
 
 	if (import->inline_depth >= IMPORT_MAX_INLINE_DEPTH)
-		return import_error(in,
-				    "functions are nested more than %d deep; no such model can be "
-				    "compiled",
-				    IMPORT_MAX_INLINE_DEPTH);
+		return import_error(
+			in,
+			"functions are nested more than %d deep, at most that is supported; unfold some",
+			IMPORT_MAX_INLINE_DEPTH);
 	scope_open(&scope, import->scope, NULL);
 	scope.function = function;
 	scope.call = in->onnx;
@@ -191,8 +190,10 @@ static int inline_function(struct import_node *in, const struct onnx_function *f
 		if (!in->onnx->outputs[i].size)
 			continue;
 		if (!value)
-			result = import_error(in, "the function has no value for its output '%s'",
-					      onnx_string(import->arena, function->outputs[i]));
+			result = import_error(
+				in,
+				"the function has no value for its output '%s', one is needed; let a node of it make that",
+				onnx_string(import->arena, function->outputs[i]));
 		else
 			result = import_result(in, i, value);
 	}
@@ -211,10 +212,15 @@ static int translate(struct import_node *in)
 		return inline_function(in, function);
 	op = find_operator(in->op_type);
 	if (!is_default_domain(in->onnx->domain) && !onnx_is(in->onnx->domain, "com.microsoft"))
-		return import_unknown(in, "operators of domain '%s' are not known to npucc",
-				      onnx_string(import->arena, in->onnx->domain));
+		return import_unknown(
+			in,
+			"its domain is '%s', only ai.onnx and com.microsoft are supported; replace it by operators of these",
+			onnx_string(import->arena, in->onnx->domain));
 	if (!op)
-		return import_unknown(in, "operator %s is not supported", in->op_type);
+		return import_unknown(
+			in,
+			"its operator is %s, only those of operators.rst are supported; replace it by these, or cut the model before it",
+			in->op_type);
 	if (!import_shapes_known(in))
 		return IMPORT_UNKNOWN;
 	return op->translate(in);
@@ -287,10 +293,10 @@ int import_inline(struct import_node *in, const struct onnx_graph *graph,
 	uint32_t i;
 
 	if (import->inline_depth >= IMPORT_MAX_INLINE_DEPTH)
-		return import_error(in,
-				    "branches and loops are nested more than %d deep; no such "
-				    "model can be compiled",
-				    IMPORT_MAX_INLINE_DEPTH);
+		return import_error(
+			in,
+			"branches and loops are nested more than %d deep, at most that is supported; unfold some",
+			IMPORT_MAX_INLINE_DEPTH);
 	scope_open(&scope, import->scope, graph);
 	import->scope = &scope;
 	import->inline_depth++;
@@ -305,8 +311,10 @@ int import_inline(struct import_node *in, const struct onnx_graph *graph,
 	for (i = 0; i < graph->output_count; i++) {
 		results[i] = scope_find(&scope, graph->outputs[i].name);
 		if (!results[i]) {
-			import_error(in, "a branch has no value for its output '%s'",
-				     onnx_string(import->arena, graph->outputs[i].name));
+			import_error(
+				in,
+				"a branch has no value for its output '%s', one is needed; let a node of it make that",
+				onnx_string(import->arena, graph->outputs[i].name));
 			goto out;
 		}
 	}

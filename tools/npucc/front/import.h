@@ -77,6 +77,12 @@ int import_model(struct import *import);
 int import_error(struct import_node *in, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* import_missing - the sentence for a node without one of its first @needed inputs; returns -1. */
+int import_missing(struct import_node *in, uint32_t needed);
+
+/* import_need_rank - input 0 has at least @least dimensions ([N,C,...]): 0, or -1 with a sentence. */
+int import_need_rank(struct import_node *in, uint32_t least);
+
 /* import_unknown - set the problem; returns IMPORT_UNKNOWN. */
 int import_unknown(struct import_node *in, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -21,12 +21,14 @@ static const struct onnx_graph *branch_of(struct import_node *in, const char *na
 	const struct onnx_attribute *branch = import_attribute(in, name);
 
 	if (!branch || !branch->g) {
-		import_error(in, "its %s is missing", name);
+		import_error(in, "its %s is missing, one is needed; name it", name);
 		return NULL;
 	}
 	if (branch->g->output_count < in->onnx->output_count) {
-		import_error(in, "its %s has %" PRIu32 " outputs, %" PRIu32 " are needed", name,
-			     branch->g->output_count, in->onnx->output_count);
+		import_error(in,
+			     "its %s has %" PRIu32 " outputs, %" PRIu32
+			     " are needed; give it as many",
+			     name, branch->g->output_count, in->onnx->output_count);
 		return NULL;
 	}
 	return branch->g;
@@ -72,9 +74,10 @@ static int choose_branch(struct import_node *in, struct graph_value *condition)
 	if (!other)
 		return -1;
 	if (!branches_agree(in, chosen, other))
-		return import_unknown(in,
-				      "its condition is computed while running and its branches "
-				      "differ in shape; export the model with one branch only");
+		return import_unknown(
+			in,
+			"its condition is computed while running and its branches differ in shape, one shape is "
+			"supported; export the model with one branch only");
 	operands[0] = import_reshape(in, condition, 0, NULL);
 	if (!operands[0])
 		return -1;
@@ -95,7 +98,11 @@ static int import_if(struct import_node *in)
 
 	if (!condition || graph_element_count(condition) != 1 ||
 	    condition->dtype != GRAPH_DTYPE_BOOL)
-		return import_error(in, "its condition is no boolean scalar");
+		return import_error(in,
+				    "its condition is %s of %" PRId64
+				    " elements, a bool of 1 is needed; correct it",
+				    graph_dtype_name(condition->dtype),
+				    graph_element_count(condition));
 	if (!graph_is_constant(condition))
 		return choose_branch(in, condition);
 	results = inline_branch(in, graph_constant_as_i64(condition, 0) ? "then_branch" :
@@ -138,8 +145,11 @@ static int loop_iteration(struct import_node *in, struct loop *loop, int64_t ite
 		int64_t dims[GRAPH_MAX_RANK] = { 1 };
 
 		if (!graph_shape_known(value) || value->rank + 1 > GRAPH_MAX_RANK)
-			return import_error(in, "what it collects has no known shape, or too many "
-						"dimensions");
+			return import_error(
+				in,
+				"what it collects has no known shape or more dimensions than %d less one, a known one is "
+				"needed; collect another value",
+				GRAPH_MAX_RANK);
 		memcpy(dims + 1, value->dims, value->rank * sizeof(dims[0]));
 		value = import_reshape(in, value, value->rank + 1, dims);
 		if (!value)
@@ -163,7 +173,8 @@ static int loop_results(struct import_node *in, const struct loop *loop, int64_t
 
 		if (!done)
 			return import_error(
-				in, "it runs no iteration, so what it collects has no shape");
+				in,
+				"it runs 0 iterations, at least 1 is needed for what it collects; cut it out of the model");
 		node = import_node_new(in, GRAPH_OP_CONCAT, (uint32_t)done, stack, 1);
 		if (import_result(in, loop->carried + i, import_finish(in, node)))
 			return -1;
@@ -188,8 +199,10 @@ static int loop_arrays(struct import_node *in, struct loop *loop, int64_t trips)
 	for (i = 0; i < loop->carried; i++) {
 		loop->values[2 + i] = import_input(in, 2 + i);
 		if (!loop->values[2 + i])
-			return import_error(
-				in, "the first value of carried value %" PRIu32 " is missing", i);
+			return import_error(in,
+					    "the first value of carried value %" PRIu32
+					    " is missing, it is needed; name it",
+					    i);
 	}
 	return 0;
 }
@@ -203,20 +216,28 @@ static int import_loop(struct import_node *in)
 	void *data;
 
 	if (!body || !body->g)
-		return import_error(in, "its body is missing");
+		return import_error(in, "its body is missing, one is needed; name it");
 	if (!is_constant_scalar(count) || (condition && !is_constant_scalar(condition)))
-		return import_unknown(in,
-				      "the number of its iterations is computed while running; the "
-				      "device has no such loops");
+		return import_unknown(
+			in,
+			"the number of its iterations is computed while running, only constants are supported; "
+			"make it one");
 	trips = graph_constant_as_i64(count, 0);
 	if (trips > MAX_ITERATIONS)
-		return import_unknown(in, "it runs %" PRId64 " iterations, at most %d are unrolled",
-				      trips, MAX_ITERATIONS);
+		return import_unknown(
+			in,
+			"it runs %" PRId64
+			" iterations, at most %d are supported; unroll less of the model",
+			trips, MAX_ITERATIONS);
 	trips = trips < 0 ? 0 : trips;
 	loop.body = body->g;
 	loop.carried = in->input_count > 2 ? in->input_count - 2 : 0;
 	if (loop.body->input_count < loop.carried + 2 || loop.body->output_count < loop.carried + 1)
-		return import_error(in, "its body does not have the inputs and outputs it needs");
+		return import_error(in,
+				    "its body has %" PRIu32 " inputs and %" PRIu32
+				    " outputs, those of what it carries are needed; correct "
+				    "the body",
+				    loop.body->input_count, loop.body->output_count);
 	loop.collected = loop.body->output_count - loop.carried - 1;
 	if (loop_arrays(in, &loop, trips))
 		return -1;
@@ -232,8 +253,9 @@ static int import_loop(struct import_node *in)
 			return -1;
 		if (!is_constant_scalar(loop.values[1]))
 			return import_error(
-				in, "whether it goes on is computed while running; the device "
-				    "has no such loops");
+				in,
+				"whether it goes on is computed while running, only constants are supported; make "
+				"it one");
 	}
 	return loop_results(in, &loop, trips, i);
 }

@@ -37,8 +37,8 @@ static int spatial_list(struct import_node *in, const char *name, uint32_t spati
 		return 0;
 	if (attribute->int_count != spatial)
 		return import_error(in,
-				    "attribute '%s' has %" PRIu32 " entries for %" PRIu32
-				    " spatial dimensions",
+				    "attribute '%s' has %" PRIu32 " entries, %" PRIu32
+				    " are needed; state one for each spatial dimension",
 				    name, attribute->int_count, spatial);
 	for (i = 0; i < spatial; i++)
 		list[lead + i] = attribute->ints[i];
@@ -55,7 +55,7 @@ static int read_pads(struct import_node *in, uint32_t spatial, struct graph_wind
 	if (pads->int_count != 2 * spatial)
 		return import_error(in,
 				    "attribute 'pads' has %" PRIu32 " entries, %" PRIu32
-				    " are needed",
+				    " are needed; state two for each spatial dimension",
 				    pads->int_count, 2 * spatial);
 	for (i = 0; i < spatial; i++) {
 		window->pad_begin[lead + i] = pads->ints[i];
@@ -68,6 +68,7 @@ static int read_pads(struct import_node *in, uint32_t spatial, struct graph_wind
 static int read_window(struct import_node *in, uint32_t spatial, const int64_t kernel[2],
 		       struct graph_window *window)
 {
+	struct graph_window_field problem;
 	uint32_t i;
 
 	if (spatial_list(in, "kernel_shape", spatial, 0, window->kernel) ||
@@ -84,14 +85,12 @@ static int read_window(struct import_node *in, uint32_t spatial, const int64_t k
 			window->kernel[i] = kernel[i];
 		}
 	}
-	if (!graph_window_valid(window))
+	if (graph_window_problem(window, &problem))
 		return import_error(in,
-				    "kernel_shape, strides, dilations or pads are out of range "
-				    "(kernel %" PRId64 "x%" PRId64 ", strides %" PRId64 "x%" PRId64
-				    ", dilations %" PRId64 "x%" PRId64
-				    "; pads must not be negative)",
-				    window->kernel[0], window->kernel[1], window->stride[0],
-				    window->stride[1], window->dilation[0], window->dilation[1]);
+				    "%s %s is %" PRId64 ", %" PRId64 " to %" PRId64
+				    " is supported; correct the attribute",
+				    problem.name, problem.dimension, problem.value, problem.least,
+				    problem.most);
 	return 0;
 }
 
@@ -151,17 +150,19 @@ static int check_planes(struct import_node *in, const struct graph_value *x,
 	char text[GRAPH_SHAPE_TEXT];
 
 	if (!x || !w)
-		return import_error(in, "it needs an input and weights");
+		return import_missing(in, 2);
 	if (x->rank > 4)
-		return import_unknown(in,
-				      "its input has shape %s; convolutions over more than two "
-				      "dimensions are not supported",
-				      graph_format_shape(x, text));
+		return import_unknown(
+			in,
+			"its input has shape %s, at most 4 dimensions are supported; use convolutions over "
+			"one or two dimensions",
+			graph_format_shape(x, text));
 	if (x->rank < 3 || w->rank != x->rank)
-		return import_error(in,
-				    "its input has shape %s and its weights have rank %" PRIu32
-				    "; [N,C,H,W] and [M,C/group,kH,kW] are needed",
-				    graph_format_shape(x, text), w->rank);
+		return import_error(
+			in,
+			"its input has shape %s and its weights have rank %" PRIu32
+			", [N,C,H,W] and [M,C/group,kH,kW] are needed; put a Reshape before it",
+			graph_format_shape(x, text), w->rank);
 	return 0;
 }
 
@@ -229,7 +230,10 @@ static int transposed_pads(struct import_node *in, uint32_t spatial, const int64
 		if (!wanted[i])
 			continue;
 		if (wanted[i] < 0 || wanted[i] > (int64_t)1 << 32)
-			return import_error(in, "output_shape is out of range");
+			return import_error(in,
+					    "output_shape is %" PRId64
+					    ", 0 to 2^32 is supported; correct the attribute",
+					    wanted[i]);
 		total = window->stride[i] * (input[i] - 1) + conv->output_padding[i] + extent -
 			wanted[i];
 		if (total < 0) {
@@ -269,8 +273,13 @@ static int import_matmul(struct import_node *in)
 	int64_t dims[GRAPH_MAX_RANK];
 	uint32_t rank;
 
-	if (!a || !b || !a->rank || !b->rank)
-		return import_error(in, "it needs two operands of at least one dimension");
+	if (!a || !b)
+		return import_missing(in, 2);
+	if (!a->rank || !b->rank)
+		return import_error(in,
+				    "operands have %" PRIu32 " and %" PRIu32
+				    " dimensions, at least 1 is needed; use Mul for scalars",
+				    a->rank, b->rank);
 	vector_a = a->rank == 1;
 	vector_b = b->rank == 1;
 	operands[0] = vector_a ? import_reshape(in, a, 2, (int64_t[]){ 1, a->dims[0] }) : a;
@@ -328,8 +337,14 @@ static int import_gemm(struct import_node *in)
 	static const int64_t swap[2] = { 1, 0 };
 	struct graph_node *node;
 
-	if (!a || !b || a->rank != 2 || b->rank != 2)
-		return import_error(in, "it needs two matrices");
+	if (!a || !b)
+		return import_missing(in, 2);
+	if (a->rank != 2 || b->rank != 2)
+		return import_error(
+			in,
+			"operands have %" PRIu32 " and %" PRIu32
+			" dimensions, 2 are needed; use MatMul, or put a Reshape before it",
+			a->rank, b->rank);
 	if (import_attribute_int(in, "transA", 0))
 		a = import_transpose(in, a, swap);
 	if (a && import_attribute_int(in, "transB", 0))
@@ -367,10 +382,13 @@ static int finish_pool(struct import_node *in, struct graph_value *x, uint32_t r
 	for (i = 0; i < 2; i++) {
 		dims[2 + i] = graph_window_output(&pool->window, i, x->dims[2 + i], ceil);
 		if (dims[2 + i] < 1)
-			return import_error(in,
-					    "the window is larger than the padded input of %" PRId64
-					    "x%" PRId64 "; a larger input is needed",
-					    x->dims[2], x->dims[3]);
+			return import_error(
+				in,
+				"the window of kernel %" PRId64 "x%" PRId64
+				" does not fit the padded input, %" PRId64 "x%" PRId64
+				" before pads, it has to; give a larger input or more pads",
+				pool->window.kernel[0], pool->window.kernel[1], x->dims[2],
+				x->dims[3]);
 	}
 	node = import_node_new(in, GRAPH_OP_POOL, 1, &x, 1);
 	if (!node || import_stated(in, node, 0, x->dtype, 4, dims))
@@ -385,14 +403,19 @@ static int pool(struct import_node *in, enum graph_pool_kind kind)
 	struct graph_attr_pool attr = { .kind = kind };
 	uint32_t rank;
 
-	if (!x || x->rank < 3)
-		return import_error(in, "it needs an input [N,C,...]");
+	if (import_need_rank(in, 3))
+		return -1;
 	rank = x->rank;
 	if (rank > 4)
-		return import_unknown(in, "pools over more than two dimensions are not supported");
+		return import_unknown(
+			in,
+			"its input has %" PRIu32
+			" dimensions, at most 4 are supported; pool over one or two at a time",
+			rank);
 	if (in->onnx->output_count > 1 && in->onnx->outputs[1].size)
-		return import_unknown(in, "the second output of MaxPool (the indices) is not "
-					  "supported");
+		return import_unknown(
+			in, "output 1 (the indices) is wanted, only output 0 is supported; do "
+			    "without it");
 	x = lift(in, x);
 	if (!x || read_window(in, rank - 2, NULL, &attr.window))
 		return -1;
@@ -411,8 +434,8 @@ static int global_pool(struct import_node *in, enum graph_pool_kind kind)
 	struct graph_node *node;
 	uint32_t rank, i;
 
-	if (!x || x->rank < 3)
-		return import_error(in, "it needs an input [N,C,...]");
+	if (import_need_rank(in, 3))
+		return -1;
 	rank = x->rank;
 	memcpy(dims, x->dims, sizeof(dims));
 	if (rank > 4) {
@@ -432,7 +455,11 @@ static int global_pool(struct import_node *in, enum graph_pool_kind kind)
 		dims[2 + i] = 1;
 	}
 	if (!graph_window_valid(&attr.window))
-		return import_error(in, "the plane to pool over is empty or too large");
+		return import_error(in,
+				    "the plane to pool over is %" PRId64 "x%" PRId64
+				    ", 1 to 2^20 each is supported; "
+				    "give another shape",
+				    x->dims[2], x->dims[3]);
 	node = import_node_new(in, GRAPH_OP_POOL, 1, &x, 1);
 	if (!node || import_stated(in, node, 0, x->dtype, 4, dims))
 		return -1;

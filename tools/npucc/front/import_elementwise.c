@@ -63,7 +63,7 @@ static struct graph_value *one_input(struct import_node *in)
 	struct graph_value *x = import_input(in, 0);
 
 	if (!x)
-		import_error(in, "its input is missing");
+		import_missing(in, 1);
 	return x;
 }
 
@@ -127,7 +127,10 @@ static int clip_bound(struct import_node *in, uint32_t index, const char *name, 
 	if (!value)
 		return 0;
 	if (graph_element_count(value) != 1)
-		return import_error(in, "its bound '%s' must be a scalar", name);
+		return import_error(in,
+				    "bound '%s' has %" PRId64
+				    " elements, 1 is needed; make it a scalar",
+				    name, graph_element_count(value));
 	if (graph_is_constant(value))
 		*bound = graph_constant_as_f32(value, 0);
 	else
@@ -169,7 +172,7 @@ static int import_prelu(struct import_node *in)
 	uint32_t i;
 
 	if (!operands[0] || !operands[1])
-		return import_error(in, "an input is missing");
+		return import_missing(in, 2);
 	/* A slope a channel, written [C] by old exporters, means dimension 1. */
 	if (operands[1]->rank == 1 && operands[0]->rank > 2 && operands[1]->dims[0] != 1 &&
 	    operands[1]->dims[0] == operands[0]->dims[1]) {
@@ -236,7 +239,7 @@ static int import_binary(struct import_node *in)
 	enum graph_eltwise_kind kind = binary_kind(in->op_type);
 
 	if (!a || !b)
-		return import_error(in, "an operand is missing");
+		return import_missing(in, 2);
 	b = old_broadcast(in, a, b);
 	if (!b)
 		return -1;
@@ -254,10 +257,10 @@ static int import_variadic(struct import_node *in)
 	uint32_t i;
 
 	if (!result)
-		return import_error(in, "it needs at least one operand");
+		return import_missing(in, 1);
 	for (i = 1; i < in->input_count; i++) {
 		if (!in->inputs[i])
-			return import_error(in, "operand %" PRIu32 " is missing", i);
+			return import_missing(in, in->input_count);
 		result = import_eltwise(in, kind, result, in->inputs[i]);
 		if (!result)
 			return -1;
@@ -278,7 +281,7 @@ static int import_mod(struct import_node *in)
 	struct graph_value *a = import_input(in, 0), *b = import_input(in, 1);
 
 	if (!a || !b)
-		return import_error(in, "an operand is missing");
+		return import_missing(in, 2);
 	return import_result(in, 0,
 			     import_eltwise(in,
 					    import_attribute_int(in, "fmod", 0) ?
@@ -294,7 +297,7 @@ static int import_pow(struct import_node *in)
 	enum graph_activation_kind kind = GRAPH_ACTIVATION_NONE;
 
 	if (!a || !b)
-		return import_error(in, "an operand is missing");
+		return import_missing(in, 2);
 	if (graph_is_constant(b) && graph_element_count(b) == 1 && b->rank <= a->rank &&
 	    graph_dtype_is_float(a->dtype)) {
 		float exponent = graph_constant_as_f32(b, 0);
@@ -322,7 +325,7 @@ static int import_where(struct import_node *in)
 	struct graph_node *node;
 
 	if (!operands[0] || !operands[1] || !operands[2])
-		return import_error(in, "an operand is missing");
+		return import_missing(in, 3);
 	node = import_node_new(in, GRAPH_OP_WHERE, 3, operands, 1);
 	return import_result(in, 0, import_finish(in, node));
 }

@@ -82,13 +82,16 @@ static int import_constant_of_shape(struct import_node *in)
 	if (result)
 		return result;
 	if (rank < 0)
-		return import_error(in, "it has no shape");
+		return import_missing(in, 1);
 	if (fill && fill->t &&
 	    onnx_tensor_value(fill->t, in->import->files, in->import->arena, in->import->diag,
 			      &dtype, one, &element))
 		return -1;
 	if (element && (fill->t->rank > 1 || (fill->t->rank == 1 && one[0] != 1)))
-		return import_error(in, "its value must be one element");
+		return import_error(in,
+				    "its value has %" PRId64 " elements of rank %" PRIu32
+				    ", 1 is needed; make it a scalar",
+				    fill->t->rank ? one[0] : 1, fill->t->rank);
 	value = import_constant(in, dtype, (uint32_t)rank, dims, &data);
 	if (!value)
 		return -1;
@@ -111,21 +114,30 @@ static int import_range(struct import_node *in)
 	void *data;
 
 	if (!start || !limit || !delta)
-		return import_error(in, "an input is missing");
+		return import_missing(in, 3);
 	if (!graph_is_constant(start) || !graph_is_constant(limit) || !graph_is_constant(delta))
 		return import_unknown(
-			in, "its bounds are computed while running; the device needs them "
-			    "when compiling");
+			in, "its bounds are computed while running, only constants are supported; "
+			    "make them constants");
 	if (graph_element_count(start) != 1 || graph_element_count(limit) != 1 ||
 	    graph_element_count(delta) != 1 || start->dtype != limit->dtype ||
 	    start->dtype != delta->dtype)
-		return import_error(in, "its bounds must be scalars of one type");
+		return import_error(in,
+				    "its bounds have types %s, %s, %s and %" PRId64 ", %" PRId64
+				    ", %" PRId64
+				    " elements, one type and 1 element are needed; correct them",
+				    graph_dtype_name(start->dtype), graph_dtype_name(limit->dtype),
+				    graph_dtype_name(delta->dtype), graph_element_count(start),
+				    graph_element_count(limit), graph_element_count(delta));
 	first = eval_load(start->dtype, start->data, 0);
 	last = eval_load(limit->dtype, limit->data, 0);
 	step = eval_load(delta->dtype, delta->data, 0);
 	steps = step != 0 ? ceil((last - first) / step) : NAN;
 	if (!(steps < 1e12))
-		return import_error(in, "its step is zero or it has too many elements");
+		return import_error(
+			in,
+			"its step is %g from %g to %g, at most 10^12 steps are supported; correct it",
+			step, first, last);
 	count = steps > 0 ? (int64_t)steps : 0;
 	value = import_constant(in, start->dtype, 1, &count, &data);
 	for (i = 0; value && i < count; i++)
@@ -140,7 +152,7 @@ static int import_gather(struct import_node *in)
 	int64_t axis;
 
 	if (!operands[0] || !operands[1])
-		return import_error(in, "an input is missing");
+		return import_missing(in, 2);
 	if (import_axis(in, import_attribute_int(in, "axis", 0), operands[0]->rank, &axis))
 		return -1;
 	node = import_node_new(in, GRAPH_OP_GATHER, 2, operands, 1);
@@ -160,10 +172,11 @@ static int import_non_zero(struct import_node *in)
 	void *data;
 
 	if (!x)
-		return import_error(in, "its input is missing");
+		return import_missing(in, 1);
 	if (!graph_is_constant(x) || !x->rank)
-		return import_unknown(in, "the size of its output depends on values computed while "
-					  "running");
+		return import_unknown(
+			in, "its input is computed while running, only constants are supported; "
+			    "cut the model before it");
 	count = graph_element_count(x);
 	for (i = 0; i < count; i++)
 		found += eval_load(x->dtype, x->data, i) != 0;
@@ -194,10 +207,13 @@ static int import_cum_sum(struct import_node *in)
 	void *data;
 
 	if (!x || !axis_value)
-		return import_error(in, "an input is missing");
+		return import_missing(in, 2);
 	if (!graph_is_constant(x) || !graph_is_constant(axis_value) ||
 	    graph_element_count(axis_value) != 1)
-		return import_unknown(in, "running sums of computed values are not supported");
+		return import_unknown(
+			in,
+			"its input is computed while running, only constants are supported; use a "
+			"MatMul with a triangle of ones");
 	if (import_axis(in, graph_constant_as_i64(axis_value, 0), x->rank, &axis))
 		return -1;
 	value = import_constant(in, x->dtype, x->rank, x->dims, &data);
@@ -231,12 +247,13 @@ static int import_trilu(struct import_node *in)
 	struct graph_node *node;
 	void *data;
 
-	if (!x || x->rank < 2)
-		return import_error(in, "it needs a matrix");
+	if (import_need_rank(in, 2))
+		return -1;
 	if (offset && (!graph_is_constant(offset) || graph_element_count(offset) != 1))
-		return import_unknown(in,
-				      "its diagonal is computed while running; the device needs it "
-				      "when compiling");
+		return import_unknown(
+			in,
+			"its diagonal is computed while running, only constants are supported; make it "
+			"one");
 	if (offset)
 		k = graph_constant_as_i64(offset, 0);
 	rows = x->dims[x->rank - 2];

@@ -13,6 +13,7 @@ static int batch_norm_constants(struct import_node *in, struct graph_value *oper
 	double epsilon = (double)import_attribute_float(in, "epsilon", 1e-5f);
 	const struct graph_value *x = operands[0];
 	struct graph_value *given[4];
+	char text[GRAPH_SHAPE_TEXT];
 	float *scale, *shift;
 	void *data[2];
 	int64_t i;
@@ -21,15 +22,18 @@ static int batch_norm_constants(struct import_node *in, struct graph_value *oper
 	for (j = 0; j < 4; j++) {
 		given[j] = import_input(in, j + 1);
 		if (!given[j] || given[j]->rank != 1 || given[j]->dims[0] != x->dims[1])
-			return import_error(
-				in,
-				"scale, bias, mean and variance must have one element for "
-				"each of %" PRId64 " channels",
-				x->dims[1]);
+			return import_error(in,
+					    "input %" PRIu32
+					    " has shape %s, one element for each of %" PRId64
+					    " channels is needed; correct it",
+					    j + 1,
+					    given[j] ? graph_format_shape(given[j], text) : "none",
+					    x->dims[1]);
 		if (!graph_is_constant(given[j]))
 			return import_unknown(
-				in, "its parameters are computed while running; they must "
-				    "be constants of the model");
+				in,
+				"its parameters are computed while running, only constants are supported; "
+				"make them constants of the model");
 	}
 	operands[1] = import_constant(in, GRAPH_DTYPE_F32, 1, &x->dims[1], &data[0]);
 	operands[2] = import_constant(in, GRAPH_DTYPE_F32, 1, &x->dims[1], &data[1]);
@@ -56,10 +60,12 @@ static int import_batch_norm(struct import_node *in)
 	uint32_t i;
 	int result;
 
-	if (!operands[0] || operands[0]->rank < 2)
-		return import_error(in, "it needs an input [N,C,...]");
+	if (import_need_rank(in, 2))
+		return -1;
 	if (import_attribute_int(in, "training_mode", 0))
-		return import_unknown(in, "it is in training mode; export the model for inference");
+		return import_unknown(
+			in,
+			"training_mode is 1, only 0 is supported; export the model for inference");
 	for (i = 1; i < in->onnx->output_count && in->opset >= 14; i++)
 		if (in->onnx->outputs[i].size)
 			return import_unknown(
@@ -130,7 +136,7 @@ static int import_layer_norm(struct import_node *in)
 	struct graph_attr_norm attr = { .epsilon = import_attribute_float(in, "epsilon", 1e-5f) };
 
 	if (!operands[0])
-		return import_error(in, "its input is missing");
+		return import_missing(in, 1);
 	attr.rms = !strcmp(in->op_type, "RMSNormalization") ||
 		   !strcmp(in->op_type, "SimplifiedLayerNormalization");
 	if (attr.rms && (has_output(in, 1) || has_output(in, 2)))
@@ -148,8 +154,10 @@ static int import_instance_norm(struct import_node *in)
 					    import_input(in, 2) };
 	struct graph_attr_norm attr = { .epsilon = import_attribute_float(in, "epsilon", 1e-5f) };
 
-	if (!operands[0] || !operands[1] || !operands[2] || operands[0]->rank < 3)
-		return import_error(in, "it needs an input [N,C,...], scale and bias");
+	if (!operands[0] || !operands[1] || !operands[2])
+		return import_missing(in, 3);
+	if (import_need_rank(in, 3))
+		return -1;
 	attr.groups = operands[0]->dims[1];
 	return norm(in, GRAPH_OP_INSTANCENORM, operands, &attr);
 }
@@ -182,11 +190,15 @@ static int import_group_norm(struct import_node *in)
 	uint32_t i;
 
 	attr.groups = import_attribute_int(in, "num_groups", 0);
-	if (!operands[0] || !operands[1] || !operands[2] || operands[0]->rank < 3)
-		return import_error(in, "it needs an input [N,C,...], scale and bias");
+	if (!operands[0] || !operands[1] || !operands[2])
+		return import_missing(in, 3);
+	if (import_need_rank(in, 3))
+		return -1;
 	channels = operands[0]->dims[1];
 	if (attr.groups < 1 || channels % attr.groups)
-		return import_error(in, "num_groups is %" PRId64 " for %" PRId64 " channels",
+		return import_error(in,
+				    "num_groups is %" PRId64 ", a divisor of %" PRId64
+				    " channels is needed; correct num_groups",
 				    attr.groups, channels);
 	for (i = 1; i < 3; i++) {
 		operands[i] = by_channel(in, operands[i], attr.groups, channels);
@@ -202,7 +214,7 @@ static int import_lrn(struct import_node *in)
 	struct graph_node *node;
 
 	if (!x)
-		return import_error(in, "its input is missing");
+		return import_missing(in, 1);
 	node = import_node_new(in, GRAPH_OP_LRN, 1, &x, 1);
 	if (!node)
 		return -1;
@@ -219,9 +231,10 @@ static int import_lp_norm(struct import_node *in)
 	int64_t axis, p = import_attribute_int(in, "p", 2);
 
 	if (!x)
-		return import_error(in, "its input is missing");
+		return import_missing(in, 1);
 	if (p != 1 && p != 2)
-		return import_error(in, "p is %" PRId64 ", only 1 and 2 exist", p);
+		return import_error(in, "p is %" PRId64 ", only 1 and 2 are supported; correct p",
+				    p);
 	if (import_axis(in, import_attribute_int(in, "axis", -1), x->rank, &axis))
 		return -1;
 	length = reduce(in, x, p == 1 ? GRAPH_REDUCE_L1 : GRAPH_REDUCE_L2, 1u << axis);
@@ -239,7 +252,7 @@ static int import_mean_variance_norm(struct import_node *in)
 	int64_t axis;
 
 	if (!x)
-		return import_error(in, "its input is missing");
+		return import_missing(in, 1);
 	for (i = 0; list && i < list->int_count; i++) {
 		axes = i ? axes : 0;
 		if (import_axis(in, list->ints[i], x->rank, &axis))

@@ -50,11 +50,13 @@ static int import_quantize_linear(struct import_node *in)
 	enum graph_dtype dtype;
 
 	if (!x || !scale)
-		return import_error(in, "its input or its scale is missing");
+		return import_missing(in, 2);
 	if (import_attribute_int(in, "block_size", 0))
 		return import_unknown(in,
-				      "blocked scales are not supported; use one scale a tensor or "
-				      "channel");
+				      "block_size is %" PRId64
+				      ", only 0 is supported; use one scale a tensor or "
+				      "channel",
+				      import_attribute_int(in, "block_size", 0));
 	if (quant_axis(in, x, scale, &axis))
 		return -1;
 	dtype = scale->dtype;
@@ -76,7 +78,7 @@ static struct graph_value *operand(struct import_node *in, uint32_t index, int64
 	struct graph_value *x = import_input(in, index), *scale = import_input(in, index + 1);
 
 	if (!x || !scale) {
-		import_error(in, "an operand or its scale is missing");
+		import_missing(in, index + 2);
 		return NULL;
 	}
 	if (graph_element_count(scale) == 1)
@@ -92,7 +94,7 @@ static int result_quantized(struct import_node *in, struct graph_value *y, uint3
 	if (!y)
 		return -1;
 	if (!import_input(in, scale))
-		return import_error(in, "the output's scale is missing");
+		return import_missing(in, scale + 1);
 	return import_result(in, 0,
 			     quant(in, GRAPH_OP_QUANTIZE, y, import_input(in, scale), zero,
 				   zero ? zero->dtype : GRAPH_DTYPE_U8, 0));
@@ -190,7 +192,10 @@ static struct graph_value *centred(struct import_node *in, struct graph_value *x
 	if (!zero || graph_element_count(zero) == 1)
 		return quant(in, GRAPH_OP_DEQUANTIZE, x, one, zero, GRAPH_DTYPE_F32, 0);
 	if (zero->rank != 1 || axis < 0 || axis >= x->rank || zero->dims[0] != x->dims[axis]) {
-		import_error(in, "a zero point has neither one element nor one a channel");
+		import_error(in,
+			     "a zero point has %" PRId64
+			     " elements, 1 or one a channel is needed; correct it",
+			     graph_element_count(zero));
 		return NULL;
 	}
 	return quant(in, GRAPH_OP_DEQUANTIZE, x, one, zero, GRAPH_DTYPE_F32, axis);
@@ -214,14 +219,14 @@ static int import_matmul_integer(struct import_node *in)
 	struct graph_value *a = import_input(in, 0), *b = import_input(in, 1);
 
 	if (!a || !b)
-		return import_error(in, "an operand is missing");
+		return import_missing(in, 2);
 	return integer_product(in, "MatMul", (int64_t)a->rank - 2, (int64_t)b->rank - 1);
 }
 
 static int import_conv_integer(struct import_node *in)
 {
 	if (!import_input(in, 0) || !import_input(in, 1))
-		return import_error(in, "an operand is missing");
+		return import_missing(in, 2);
 	return integer_product(in, "Conv", 1, 0);
 }
 

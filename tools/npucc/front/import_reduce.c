@@ -53,7 +53,7 @@ static int import_reduce(struct import_node *in)
 	int result;
 
 	if (!x)
-		return import_error(in, "its input is missing");
+		return import_missing(in, 1);
 	while (strcmp(reductions[i].op_type, in->op_type))
 		i++;
 	/* Exporters have mixed the two forms up; an input that is there counts. */
@@ -77,7 +77,7 @@ static int import_arg(struct import_node *in)
 	int64_t axis;
 
 	if (!x)
-		return import_error(in, "its input is missing");
+		return import_missing(in, 1);
 	if (import_axis(in, import_attribute_int(in, "axis", 0), x->rank, &axis))
 		return -1;
 	node = import_node_new(in, GRAPH_OP_REDUCE, 1, &x, 1);
@@ -110,9 +110,11 @@ static int import_softmax(struct import_node *in)
 	uint32_t i;
 
 	if (!x)
-		return import_error(in, "its input is missing");
+		return import_missing(in, 1);
 	if (!x->rank)
-		return import_unknown(in, "a softmax of a scalar has no axis");
+		return import_unknown(
+			in,
+			"its input has 0 dimensions, at least 1 is needed for an axis; put a Reshape before it");
 	if (import_axis(in, import_attribute_int(in, "axis", in->opset < 13 ? 1 : -1), x->rank,
 			&axis))
 		return -1;

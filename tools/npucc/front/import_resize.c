@@ -33,24 +33,32 @@ static int read_modes(struct import_node *in, struct graph_attr_resize *attr)
 		else if (onnx_is(text, "cubic"))
 			attr->mode = GRAPH_RESIZE_CUBIC;
 		else if (!onnx_is(text, "nearest"))
-			return import_unknown(in, "mode '%s' is not known",
-					      onnx_string(in->import->arena, text));
+			return import_unknown(
+				in,
+				"mode is '%s', only nearest, linear and cubic are supported; use one of them",
+				onnx_string(in->import->arena, text));
 	}
 	if (import_attribute_text(in, "coordinate_transformation_mode", &text)) {
 		for (i = 0; i < 6 && !onnx_is(text, coordinates[i]); i++)
 			;
 		if (i == 6)
-			return import_unknown(in,
-					      "coordinate_transformation_mode '%s' is not known",
-					      onnx_string(in->import->arena, text));
+			return import_unknown(
+				in,
+				"coordinate_transformation_mode is '%s', only half_pixel, half_pixel_symmetric, "
+				"pytorch_half_pixel, align_corners, asymmetric and tf_crop_and_resize are supported; "
+				"use one of them",
+				onnx_string(in->import->arena, text));
 		attr->coordinate = (enum graph_resize_coordinate)i;
 	}
 	if (import_attribute_text(in, "nearest_mode", &text)) {
 		for (i = 0; i < 4 && !onnx_is(text, nearest[i]); i++)
 			;
 		if (i == 4)
-			return import_unknown(in, "nearest_mode '%s' is not known",
-					      onnx_string(in->import->arena, text));
+			return import_unknown(
+				in,
+				"nearest_mode is '%s', only round_prefer_floor, round_prefer_ceil, floor and ceil are "
+				"supported; use one of them",
+				onnx_string(in->import->arena, text));
 		attr->nearest = (enum graph_resize_nearest)i;
 	}
 	attr->cubic_a = import_attribute_float(in, "cubic_coeff_a", -0.75f);
@@ -68,7 +76,9 @@ static int read_axes(struct import_node *in, const struct graph_value *x, struct
 
 	resize->axis_count = axes && axes->int_count ? axes->int_count : x->rank;
 	if (resize->axis_count > x->rank)
-		return import_error(in, "it names %" PRIu32 " axes of %" PRIu32 " dimensions",
+		return import_error(in,
+				    "axes has %" PRIu32 " entries, at most %" PRIu32
+				    " are needed; correct axes",
 				    resize->axis_count, x->rank);
 	for (i = 0; i < resize->axis_count; i++) {
 		axis = i;
@@ -100,11 +110,12 @@ static int float_list(struct import_node *in, uint32_t index, const char *name, 
 	if (!graph_is_constant(value))
 		return import_unknown(
 			in,
-			"its %s are computed while running; the device needs them when "
-			"compiling",
+			"its %s are computed while running, only constants are supported; make them constants",
 			name);
 	if (entries > room)
-		return import_error(in, "it has %" PRId64 " %s, at most %" PRIu32 " make sense",
+		return import_error(in,
+				    "it has %" PRId64 " %s, at most %" PRIu32
+				    " are supported; correct them",
 				    entries, name, room);
 	for (i = 0; i < entries; i++)
 		list[i] = graph_constant_as_f32(value, i);
@@ -129,7 +140,7 @@ static int read_roi(struct import_node *in, struct resize *resize)
 	if (count != 2 * (int32_t)resize->axis_count)
 		return import_error(in,
 				    "its region of interest has %" PRId32 " entries, %" PRIu32
-				    " are needed",
+				    " are needed; correct roi",
 				    count, 2 * resize->axis_count);
 	for (i = 0; i < resize->axis_count; i++) {
 		resize->attr.roi_start[resize->axes[i]] = roi[i];
@@ -151,8 +162,11 @@ static int apply_scales(struct import_node *in, const struct graph_value *x, str
 
 		/* Written so that NaN is refused too. */
 		if (!(scales[i] > 0) || !(size < 1e12) || !(size >= 0))
-			return import_error(in, "scale %" PRIu32 " (%g) is out of range", i,
-					    (double)scales[i]);
+			return import_error(
+				in,
+				"scale %" PRIu32
+				" is %g, more than 0 and at most 10^12 elements are supported; correct scales",
+				i, (double)scales[i]);
 		resize->attr.scale[axis] = scales[i];
 		resize->dims[axis] = (int64_t)floor(size);
 	}
@@ -191,8 +205,10 @@ static int apply_sizes(struct import_node *in, const struct graph_value *x, stru
 		uint32_t axis = resize->axes[i];
 
 		if (sizes[i] < 1 || sizes[i] > (int64_t)1 << 40 || x->dims[axis] < 1)
-			return import_error(in, "size %" PRIu32 " (%" PRId64 ") is out of range", i,
-					    sizes[i]);
+			return import_error(in,
+					    "size %" PRIu32 " is %" PRId64
+					    ", 1 to 2^40 is supported; correct sizes",
+					    i, sizes[i]);
 		resize->dims[axis] = sizes[i];
 		resize->attr.scale[axis] = (float)((double)sizes[i] / (double)x->dims[axis]);
 	}
@@ -231,7 +247,7 @@ static int import_resize(struct import_node *in)
 	int result;
 
 	if (!x)
-		return import_error(in, "its input is missing");
+		return import_missing(in, 1);
 	result = read_modes(in, &resize.attr);
 	if (result)
 		return result;
@@ -255,9 +271,10 @@ static int import_resize(struct import_node *in)
 		result = apply_scales(in, x, &resize, scales);
 	else
 		result = import_error(in,
-				      "it needs one scale or size for each of %" PRIu32
-				      " dimensions",
-				      resize.axis_count);
+				      "it has %" PRId32 " scales and %" PRId32 " sizes, %" PRIu32
+				      " of one of them are needed; state one a dimension",
+				      scale_count < 0 ? 0 : scale_count,
+				      size_count < 0 ? 0 : size_count, resize.axis_count);
 	return result ? result : finish_resize(in, x, &resize);
 }
 

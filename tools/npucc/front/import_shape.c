@@ -10,7 +10,7 @@
 static int need_input(struct import_node *in, struct graph_value **x)
 {
 	*x = import_input(in, 0);
-	return *x ? 0 : import_error(in, "its input is missing");
+	return *x ? 0 : import_missing(in, 1);
 }
 
 static int import_identity(struct import_node *in)
@@ -53,35 +53,49 @@ static int import_reshape_node(struct import_node *in)
 	if (result)
 		return result;
 	if (count < 0)
-		return import_error(in, "it has no target shape");
+		return import_missing(in, 2);
 	total = graph_element_count(x);
 	for (i = 0; i < count; i++) {
 		if (list[i] == 0 && !allow_zero) {
 			if ((uint32_t)i >= x->rank)
 				return import_error(in,
-						    "dimension %" PRId32 " is to be copied from an "
-						    "input of %" PRIu32 " dimensions",
+						    "dimension %" PRId32
+						    " of the target shape is 0 (as the input's), "
+						    "the input has only %" PRIu32
+						    " dimensions; state its size",
 						    i, x->rank);
 			list[i] = x->dims[i];
 		}
 		if (list[i] == -1 && unknown >= 0)
-			return import_error(in, "more than one dimension is -1");
+			return import_error(
+				in,
+				"dimensions %" PRId32 " and %" PRId32
+				" of the target shape are -1, at most one may be; state the other's size",
+				unknown, i);
 		if (list[i] < -1)
-			return import_error(in, "dimension %" PRId32 " is %" PRId64, i, list[i]);
+			return import_error(in,
+					    "dimension %" PRId32 " of the target shape is %" PRId64
+					    ", at least -1 is needed; correct the shape",
+					    i, list[i]);
 		if (list[i] == -1)
 			unknown = i;
 		else if (list[i] && known > ((int64_t)1 << 40) / list[i])
-			return import_error(in, "the target shape is too large");
+			return import_error(
+				in,
+				"dimension %" PRId32 " of the target shape is %" PRId64
+				", at most 2^40 elements in all are supported; correct the shape",
+				i, list[i]);
 		else
 			known *= list[i];
 	}
 	if (unknown >= 0) {
 		if (!known || total % known)
-			return import_error(in,
-					    "%" PRId64
-					    " elements cannot be divided into the target "
-					    "shape's other dimensions (%" PRId64 ")",
-					    total, known);
+			return import_error(
+				in,
+				"%" PRId64
+				" elements cannot be divided by the target shape's other dimensions, a multiple of %" PRId64
+				" is needed; correct the shape",
+				total, known);
 		list[unknown] = total / known;
 	}
 	return import_result(in, 0, import_reshape(in, x, (uint32_t)count, list));
@@ -97,9 +111,9 @@ static int import_flatten(struct import_node *in)
 		return -1;
 	if (axis < -(int64_t)x->rank || axis > x->rank)
 		return import_error(in,
-				    "axis %" PRId64 " is outside its input's %" PRIu32
-				    " dimensions",
-				    axis, x->rank);
+				    "axis is %" PRId64 ", %" PRId64 " to %" PRIu32
+				    " is needed; correct axis",
+				    axis, -(int64_t)x->rank, x->rank);
 	if (axis < 0)
 		axis += x->rank;
 	for (i = 0; i < x->rank; i++)
@@ -143,8 +157,8 @@ static int import_squeeze(struct import_node *in)
 
 		if (gone && x->dims[i] != 1)
 			return import_error(in,
-					    "dimension %" PRIu32 " has size %" PRId64
-					    " and cannot be squeezed",
+					    "dimension %" PRIu32 " is %" PRId64
+					    ", only 1 can be squeezed; correct axes",
 					    i, x->dims[i]);
 		if (!gone)
 			dims[rank++] = x->dims[i];
@@ -166,17 +180,21 @@ static int import_unsqueeze(struct import_node *in)
 	if (result)
 		return result;
 	if (count < 0)
-		return import_error(in, "it has no axes");
+		return import_missing(in, 2);
 	rank = x->rank + (uint32_t)count;
 	if (rank > GRAPH_MAX_RANK)
 		return import_unknown(in,
-				      "its output has %" PRIu32 " dimensions; npucc handles up to "
-				      "%d",
+				      "its output has %" PRIu32 " dimensions, at most "
+				      "%d are supported; add fewer",
 				      rank, GRAPH_MAX_RANK);
 	if (axes_mask(in, axes, count, rank, &mask))
 		return -1;
 	if (__builtin_popcount(mask) != count)
-		return import_error(in, "an axis is named twice");
+		return import_error(
+			in,
+			"axes has %" PRId32
+			" entries of %d dimensions, each may be named once; correct axes",
+			count, __builtin_popcount(mask));
 	for (i = 0; i < rank; i++)
 		dims[i] = mask >> i & 1 ? 1 : x->dims[from++];
 	return import_result(in, 0, import_reshape(in, x, rank, dims));
@@ -192,7 +210,9 @@ static int import_transpose_node(struct import_node *in)
 	if (need_input(in, &x))
 		return -1;
 	if (perm && perm->int_count && perm->int_count != x->rank)
-		return import_error(in, "perm has %" PRIu32 " entries for %" PRIu32 " dimensions",
+		return import_error(in,
+				    "perm has %" PRIu32 " entries, %" PRIu32
+				    " are needed; name each dimension once",
 				    perm->int_count, x->rank);
 	for (i = 0; i < x->rank; i++) {
 		list[i] = x->rank - 1 - i;
@@ -247,17 +267,20 @@ static int import_concat(struct import_node *in)
 		return -1;
 	if (in->input_count > sizeof(inputs) / sizeof(inputs[0]))
 		return import_unknown(in,
-				      "it joins %" PRIu32 " tensors, at most 4096 are supported",
+				      "it joins %" PRIu32
+				      " tensors, at most 4096 are supported; join them in steps",
 				      in->input_count);
 	if (import_axis(in, import_attribute_int(in, "axis", 1), x->rank, &axis))
 		return -1;
 	/* Empty parts add nothing and would only be in the way later. */
 	for (i = 0; i < in->input_count; i++) {
 		if (!in->inputs[i])
-			return import_error(in, "input %" PRIu32 " is missing", i);
+			return import_missing(in, in->input_count);
 		if (in->inputs[i]->rank != x->rank)
-			return import_error(in, "input %" PRIu32 " has another rank than the first",
-					    i);
+			return import_error(in,
+					    "input %" PRIu32 " has %" PRIu32 " dimensions, %" PRIu32
+					    " like the first are needed; put a Reshape before it",
+					    i, in->inputs[i]->rank, x->rank);
 		if (in->inputs[i]->dims[axis] || i + 1 == in->input_count)
 			inputs[count++] = in->inputs[i];
 	}
@@ -285,13 +308,17 @@ static int split_sizes(struct import_node *in, const struct graph_value *x, int6
 	if (result)
 		return result;
 	if (count >= 0 && (uint32_t)count != outputs)
-		return import_error(in, "%" PRId32 " sizes are given for %" PRIu32 " outputs",
+		return import_error(in,
+				    "split has %" PRId32 " entries, %" PRIu32
+				    " are needed; state one an output",
 				    count, outputs);
 	if (count >= 0)
 		return 0;
 	if (parts != outputs)
-		return import_error(in, "num_outputs is %" PRId64 " for %" PRIu32 " outputs", parts,
-				    outputs);
+		return import_error(in,
+				    "num_outputs is %" PRId64 ", %" PRIu32
+				    " is needed; correct num_outputs",
+				    parts, outputs);
 	each = (left + outputs - 1) / outputs;
 	for (i = 0; (uint32_t)i < outputs; i++) {
 		sizes[i] = each < left ? each : left;
@@ -311,7 +338,7 @@ static int import_split(struct import_node *in)
 	if (need_input(in, &x))
 		return -1;
 	if (!outputs)
-		return import_error(in, "it has no outputs");
+		return import_error(in, "it has 0 outputs, at least 1 is needed; name one");
 	if (import_axis(in, import_attribute_int(in, "axis", 0), x->rank, &axis))
 		return -1;
 	sizes = arena_alloc_array(in->import->arena, outputs, sizeof(*sizes));
@@ -329,9 +356,13 @@ static int import_split(struct import_node *in)
 		struct graph_value *y;
 
 		dims[axis] = sizes[i];
-		if (sizes[i] < 0 || import_stated(in, node, i, x->dtype, x->rank, dims))
-			return import_error(in, "the size of output %" PRIu32 " is out of range",
-					    i);
+		if (sizes[i] < 0)
+			return import_error(in,
+					    "size %" PRIu32 " is %" PRId64
+					    ", at least 0 is needed; correct split",
+					    i, sizes[i]);
+		if (import_stated(in, node, i, x->dtype, x->rank, dims))
+			return -1;
 		y = node->outputs[i];
 		if (import_result(in, i, y))
 			return -1;
@@ -378,7 +409,11 @@ static int slice_lists(struct import_node *in, int64_t lists[4][GRAPH_MAX_RANK],
 	}
 	if (counts[0] < 0 || counts[1] != counts[0] || (counts[2] >= 0 && counts[2] != counts[0]) ||
 	    (counts[3] >= 0 && counts[3] != counts[0]))
-		return import_error(in, "starts, ends, axes and steps differ in length");
+		return import_error(in,
+				    "starts, ends, axes and steps have %" PRId32 ", %" PRId32
+				    ", %" PRId32 " and %" PRId32
+				    " entries, as many of each are needed; correct them",
+				    counts[0], counts[1], counts[2], counts[3]);
 	return 0;
 }
 
@@ -406,7 +441,10 @@ static int import_slice(struct import_node *in)
 		int64_t step = counts[3] >= 0 ? lists[3][i] : 1;
 
 		if (!step)
-			return import_error(in, "step %" PRId32 " is zero", i);
+			return import_error(in,
+					    "step %" PRId32
+					    " is 0, another number is needed; correct steps",
+					    i);
 		if (import_axis(in, counts[2] >= 0 ? lists[2][i] : i, x->rank, &axis))
 			return -1;
 		slice_dim(x->dims[axis], lists[0][i], lists[1][i], step, &slice.start[axis],
@@ -439,8 +477,10 @@ static int pad_mode(struct import_node *in, struct graph_attr_pad *pad)
 	else if (onnx_is(mode, "wrap"))
 		pad->mode = GRAPH_PAD_WRAP;
 	else
-		return import_unknown(in, "mode '%s' is not known",
-				      onnx_string(in->import->arena, mode));
+		return import_unknown(
+			in,
+			"mode is '%s', only constant, reflect, edge and wrap are supported; use one of them",
+			onnx_string(in->import->arena, mode));
 	return 0;
 }
 
@@ -463,8 +503,10 @@ static int pad_amounts(struct import_node *in, const struct graph_value *x,
 			axes[i] = i;
 	}
 	if (count != 2 * axis_count)
-		return import_error(in, "%" PRId32 " pads are given, %" PRId32 " are needed", count,
-				    2 * axis_count);
+		return import_error(in,
+				    "pads has %" PRId32 " entries, %" PRId32
+				    " are needed; state two a dimension",
+				    count, 2 * axis_count);
 	for (i = 0; i < axis_count; i++) {
 		if (import_axis(in, axes[i], x->rank, &axis))
 			return -1;
@@ -524,7 +566,7 @@ static int import_expand(struct import_node *in)
 	if (result)
 		return result;
 	if (count < 0)
-		return import_error(in, "it has no target shape");
+		return import_missing(in, 2);
 	rank = x->rank > (uint32_t)count ? x->rank : (uint32_t)count;
 	for (i = 0; i < rank; i++) {
 		int64_t have = i < rank - x->rank ? 1 : x->dims[i - (rank - x->rank)];
@@ -532,9 +574,9 @@ static int import_expand(struct import_node *in)
 
 		if (have != want && have != 1 && want != 1)
 			return import_error(in,
-					    "dimension %" PRIu32 " of size %" PRId64 " cannot be "
-					    "expanded to %" PRId64,
-					    i, have, want);
+					    "dimension %" PRIu32 " of the target shape is %" PRId64
+					    ", %" PRId64 " or 1 is needed; correct the shape",
+					    i, want, have);
 		dims[i] = have == 1 ? want : have;
 	}
 	if (rank == x->rank && !memcmp(dims, x->dims, rank * sizeof(dims[0])))
@@ -570,12 +612,16 @@ static int import_tile(struct import_node *in)
 		count = (int32_t)x->rank;
 	}
 	if (count < 0 || (uint32_t)count != x->rank)
-		return import_error(in, "%" PRId32 " repeats are given for %" PRIu32 " dimensions",
+		return import_error(in,
+				    "repeats has %" PRId32 " entries, %" PRIu32
+				    " are needed; state one a dimension",
 				    count, x->rank);
 	for (i = 0; i < count; i++) {
 		if (repeats[i] < 0 || repeats[i] > (int64_t)1 << 40 ||
 		    (repeats[i] && x->dims[i] > ((int64_t)1 << 40) / repeats[i]))
-			return import_error(in, "repeat %" PRId32 " (%" PRId64 ") is out of range",
+			return import_error(in,
+					    "repeat %" PRId32 " is %" PRId64
+					    ", 0 to 2^40 elements are supported; correct repeats",
 					    i, repeats[i]);
 		dims[i] = x->dims[i] * repeats[i];
 	}
@@ -595,8 +641,10 @@ static int import_cast_node(struct import_node *in)
 		return -1;
 	dtype = like ? like->dtype : onnx_dtype((int32_t)(to < 0 || to > 1000 ? 0 : to));
 	if (!graph_dtype_bytes(dtype))
-		return import_unknown(in, "element type %s is not supported",
-				      onnx_type_name((int32_t)(to < 0 || to > 1000 ? 0 : to)));
+		return import_unknown(
+			in,
+			"element type is %s, only floats of 16 to 64 bits, integers and bool are supported; cast to one of them",
+			onnx_type_name((int32_t)(to < 0 || to > 1000 ? 0 : to)));
 	return import_result(in, 0, import_cast(in, x, dtype));
 }
 
@@ -617,15 +665,17 @@ static int import_depth_to_space(struct import_node *in)
 	static const int64_t perms[2][6] = { { 0, 3, 4, 1, 5, 2 }, { 0, 1, 4, 2, 5, 3 } };
 	int64_t block = import_attribute_int(in, "blocksize", 0), channels;
 	bool crd = import_attribute_is(in, "mode", "CRD");
+	char text[GRAPH_SHAPE_TEXT];
 	struct graph_value *x;
 
 	if (need_input(in, &x))
 		return -1;
 	if (x->rank != 4 || block < 1 || block > 4096 || x->dims[1] % (block * block))
 		return import_error(in,
-				    "it needs an input [N,C,H,W] with C a multiple of blocksize "
-				    "squared (blocksize %" PRId64 ")",
-				    block);
+				    "blocksize is %" PRId64
+				    " for an input of shape %s, [N,C,H,W] with C a multiple of its "
+				    "square is needed; correct blocksize",
+				    block, graph_format_shape(x, text));
 	channels = x->dims[1] / (block * block);
 	return rearrange(
 		in, x,
@@ -639,15 +689,18 @@ static int import_space_to_depth(struct import_node *in)
 {
 	static const int64_t perm[6] = { 0, 3, 5, 1, 2, 4 };
 	int64_t block = import_attribute_int(in, "blocksize", 0);
+	char text[GRAPH_SHAPE_TEXT];
 	struct graph_value *x;
 
 	if (need_input(in, &x))
 		return -1;
 	if (x->rank != 4 || block < 1 || block > 4096 || x->dims[2] % block || x->dims[3] % block)
-		return import_error(in,
-				    "it needs an input [N,C,H,W] with H and W multiples of "
-				    "blocksize (%" PRId64 ")",
-				    block);
+		return import_error(
+			in,
+			"blocksize is %" PRId64
+			" for an input of shape %s, [N,C,H,W] with H and W multiples of it "
+			"is needed; correct blocksize",
+			block, graph_format_shape(x, text));
 	return rearrange(in, x,
 			 (int64_t[6]){ x->dims[0], x->dims[1], x->dims[2] / block, block,
 				       x->dims[3] / block, block },

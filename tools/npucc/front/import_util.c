@@ -44,6 +44,33 @@ struct graph_value *import_input(const struct import_node *in, uint32_t index)
 	return index < in->input_count ? in->inputs[index] : NULL;
 }
 
+int import_missing(struct import_node *in, uint32_t needed)
+{
+	uint32_t i = 0;
+
+	while (i + 1 < needed && import_input(in, i))
+		i++;
+	return import_error(in,
+			    "input %" PRIu32 " is missing, %" PRIu32
+			    " are needed; name a value for it",
+			    i, needed);
+}
+
+int import_need_rank(struct import_node *in, uint32_t least)
+{
+	const struct graph_value *x = import_input(in, 0);
+	char text[GRAPH_SHAPE_TEXT];
+
+	if (!x)
+		return import_missing(in, 1);
+	if (x->rank >= least)
+		return 0;
+	return import_error(in,
+			    "input 0 has shape %s, at least %" PRIu32
+			    " dimensions ([N,C,...]) are needed; put a Reshape before it",
+			    graph_format_shape(x, text), least);
+}
+
 static const struct onnx_attribute *find_attribute(const struct onnx_attribute *attributes,
 						   uint32_t count, struct wire_bytes name)
 {
@@ -121,14 +148,17 @@ int import_ints(struct import_node *in, uint32_t index, const char *name, int64_
 	if (value) {
 		entries = graph_element_count(value);
 		if (!graph_is_constant(value))
-			return import_unknown(in,
-					      "input %" PRIu32 " ('%s') is computed while running; "
-					      "the device needs it when compiling",
-					      index, name ? name : value->name);
+			return import_unknown(
+				in,
+				"input %" PRIu32
+				" ('%s') is computed while running, only constants are supported; "
+				"make it one",
+				index, name ? name : value->name);
 		if (entries < 0 || entries > room)
 			return import_unknown(in,
 					      "input %" PRIu32 " has %" PRId64
-					      " entries, at most %" PRIu32 " make sense",
+					      " entries, at most %" PRIu32
+					      " are supported; correct it",
 					      index, entries, room);
 		for (i = 0; i < entries; i++)
 			list[i] = graph_constant_as_i64(value, i);
@@ -146,7 +176,7 @@ int import_ints(struct import_node *in, uint32_t index, const char *name, int64_
 	if (attribute->int_count > room)
 		return import_unknown(in,
 				      "attribute '%s' has %" PRIu32 " entries, at most %" PRIu32
-				      " make sense",
+				      " are supported; correct it",
 				      name, attribute->int_count, room);
 	if (attribute->int_count)
 		memcpy(list, attribute->ints, attribute->int_count * sizeof(*list));
@@ -158,9 +188,9 @@ int import_axis(struct import_node *in, int64_t axis, uint32_t rank, int64_t *re
 {
 	if (axis < -(int64_t)rank || axis >= (int64_t)rank)
 		return import_error(in,
-				    "axis %" PRId64 " is outside the %" PRIu32 " dimensions of its "
-				    "input",
-				    axis, rank);
+				    "axis is %" PRId64 ", %" PRId64 " to %" PRId64
+				    " is needed; correct axis",
+				    axis, -(int64_t)rank, (int64_t)rank - 1);
 	*result = axis < 0 ? axis + rank : axis;
 	return 0;
 }
@@ -187,6 +217,7 @@ fail:
 int import_stated(struct import_node *in, struct graph_node *node, uint32_t index,
 		  enum graph_dtype dtype, uint32_t rank, const int64_t *dims)
 {
+	char text[GRAPH_SHAPE_TEXT];
 	struct graph_value *value;
 
 	value = graph_node_new_output(in->import->graph, node, index, in->name, dtype);
@@ -194,9 +225,12 @@ int import_stated(struct import_node *in, struct graph_node *node, uint32_t inde
 		return import_memory(in);
 	graph_value_set_shape(value, rank, dims);
 	if (graph_element_count(value) < 0)
-		return import_error(in,
-				    "the output would have a negative dimension or more than 2^40 "
-				    "elements");
+		return import_error(
+			in,
+			"output %" PRIu32
+			" has shape %s, at most 2^40 elements and no negative dimension "
+			"are supported; correct its attributes",
+			index, graph_format_shape(value, text));
 	return 0;
 }
 
@@ -428,10 +462,14 @@ bool import_shapes_known(struct import_node *in)
 			continue;
 		if (value->producer && value->producer->op == GRAPH_OP_UNKNOWN)
 			import_unknown(
-				in, "it reads what node '%s' (%s) gives, whose shape is not known",
+				in,
+				"the shape of what node '%s' (%s) gives is not known, it is needed; replace that node",
 				value->producer->name, value->producer->op_type);
 		else
-			import_unknown(in, "the shape of its input %" PRIu32 " is not known", i);
+			import_unknown(in,
+				       "the shape of input %" PRIu32
+				       " is not known, it is needed; state it in the model",
+				       i);
 		return false;
 	}
 	return true;

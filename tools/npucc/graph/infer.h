@@ -39,6 +39,17 @@ int graph_broadcast(const struct graph_value *a, const struct graph_value *b,
 int64_t graph_window_output(const struct graph_window *window, uint32_t dim, int64_t input,
 			    bool ceil);
 
+/* A size of a window: "kernel" "height". */
+struct graph_window_field {
+	const char *name;
+	const int64_t *sizes;
+	int64_t least, most, value;
+	const char *dimension;
+};
+
+/* graph_window_problem - the first size that is out of range is *@problem; false: none is. */
+bool graph_window_problem(const struct graph_window *window, struct graph_window_field *problem);
+
 /* graph_window_valid - sizes in the range every other function relies on. */
 bool graph_window_valid(const struct graph_window *window);
 

@@ -68,18 +68,23 @@ static void explain(const struct scan_limit *limit, int64_t value, char *to, siz
 	add_text(to, room, " is supported");
 }
 
+/* The importer's sentence is "rule, value, limit; suggestion". */
 static bool refuse_operator(const struct graph_node *node, struct scan_finding *finding)
 {
+	const char *cut = node->problem ? strstr(node->problem, "; ") : NULL;
+
 	finding->where = SCAN_NONE;
-	finding->suggestion = "replace it in the model by operators that are supported, or cut the "
-			      "model before it";
-	if (node->op == GRAPH_OP_UNKNOWN && node->problem)
-		snprintf(finding->reason, sizeof(finding->reason), "%s", node->problem);
+	finding->suggestion =
+		cut ? cut + 2 :
+		      "replace it in the model by operators that are supported, or cut the "
+		      "model before it";
+	if (node->problem)
+		snprintf(finding->reason, sizeof(finding->reason), "%.*s",
+			 cut ? (int)(cut - node->problem) : (int)strlen(node->problem),
+			 node->problem);
 	else
 		snprintf(finding->reason, sizeof(finding->reason),
-			 "operator %s has no form on the "
-			 "device",
-			 node->op_type);
+			 "operator %s has no form on the device", node->op_type);
 	return false;
 }
 
