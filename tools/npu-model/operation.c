@@ -217,12 +217,17 @@ static int decode_loop(struct decoder *decoder)
 	return 0;
 }
 
-/* What the point's table holds is looked at when the task is to be preempted there. */
+/*
+ * What the point's table holds is looked at when the task is to be preempted there. Who comes back
+ * goes on behind it, where a release would be lost.
+ */
 static int decode_barrier(struct decoder *decoder)
 {
+	const struct npu_operation *out = decoder->out;
+
 	if (decode_plain(decoder, false, true))
 		return -1;
-	if (decoder->out->imm32 % NPU_POINT_ALIGN)
+	if (out->imm32 % NPU_POINT_ALIGN || (out->imm32 && (out->release[0] || out->release[1])))
 		return decoder_fail(decoder, NPU_ERROR_ILLEGAL_INSTRUCTION);
 	return 0;
 }

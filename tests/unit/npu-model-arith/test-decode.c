@@ -54,7 +54,7 @@ static void bench_open(struct bench *bench, const char *configuration)
 }
 
 enum kind { MAC, OUT, VEC, REDUCE, EXPSUM, LAYOUT, DMA, LDTD, TDSET, LOOP, SYNC, MARK, BARRIER,
-	    END, KINDS };
+	    POINT, END, KINDS };
 
 static const struct npu_insn instructions[KINDS] = {
 	[MAC] = { .opcode = NPU_OP_MAC, .dst = NONE, .src = { X, W, WINDOW }, .imm32 = 32 },
@@ -77,6 +77,8 @@ static const struct npu_insn instructions[KINDS] = {
 	[MARK] = { .opcode = NPU_OP_MARK, .subop = NPU_ENGINE_MAC, .dst = NONE,
 		   .src = { NONE, NONE, NONE }, .imm32 = 77 },
 	[BARRIER] = { .opcode = NPU_OP_BARRIER, .dst = NONE, .src = { NONE, NONE, NONE } },
+	[POINT] = { .opcode = NPU_OP_BARRIER, .dst = NONE, .src = { NONE, NONE, NONE },
+		    .imm32 = 4 * NPU_POINT_ALIGN },
 	[END] = { .opcode = NPU_OP_END, .dst = NONE, .src = { NONE, NONE, NONE } },
 };
 
@@ -106,7 +108,7 @@ static void accepted(void **state)
 	static const uint8_t engines[KINDS] = {
 		NPU_ENGINE_MAC, NPU_ENGINE_OUT, NPU_ENGINE_VECTOR, NPU_ENGINE_VECTOR,
 		NPU_ENGINE_VECTOR, NPU_ENGINE_LAYOUT, NPU_ENGINE_DMA0, 0, 0, 0, NPU_ENGINE_OUT,
-		NPU_ENGINE_MAC, 0, 0,
+		NPU_ENGINE_MAC, 0, 0, 0,
 	};
 	struct bench bench;
 	unsigned int i;
@@ -140,6 +142,8 @@ static const struct {
 	BYTE(END, release[1], 0x3f, ILLEGAL_INSTRUCTION),
 	BYTE(BARRIER, imm32, 1, ILLEGAL_INSTRUCTION),
 	BYTE(BARRIER, imm32, NPU_POINT_ALIGN / 2, ILLEGAL_INSTRUCTION),
+	BYTE(POINT, release[0], NPU_TOKEN(0), ILLEGAL_INSTRUCTION),
+	BYTE(POINT, release[1], NPU_TOKEN(33), ILLEGAL_INSTRUCTION),
 	BYTE(LDTD, dst, 64, ILLEGAL_INSTRUCTION),
 	BYTE(LDTD, dst, NONE, ILLEGAL_INSTRUCTION),
 	BYTE(LDTD, src[0], 1, ILLEGAL_INSTRUCTION),
