@@ -345,6 +345,8 @@ static bool read_ranges(struct npu_model *model, struct npu_task *task, unsigned
 		const struct npu_point_range *range = &point->range[i];
 		struct npu_memory_error error;
 
+		/* First: a read that fails may have brought a part. */
+		npu_scrub_restored(model, task, number, range);
 		if (!npu_context_read(model, task->context,
 				      part_address(task, number) + point->place[i],
 				      range_bytes(model, task, number, range), range->bytes,
@@ -352,7 +354,6 @@ static bool read_ranges(struct npu_model *model, struct npu_task *task, unsigned
 			memory_fault(model, task, number, &error, NPU_ACCESS_READ);
 			return false;
 		}
-		npu_scrub_restored(model, task, number, range);
 	}
 	return true;
 }

@@ -495,6 +495,51 @@ static void test_no_memory(void **state)
 	}
 }
 
+/* Stores local SRAM and the window as a task of context 1 finds them. */
+static struct program make_reader(struct board *board)
+{
+	struct program program = program_begin(board, 1, PROGRAM, 1);
+
+	program.header->local_bytes = 65536;
+	program.header->global_bytes = CLUSTERS * SHARE;
+	program_stream(&program, 0);
+	load(&program, STEP, dense(NPU_SPACE_LOCAL, 0, 0, NPU_DTYPE_INT8, 1, 1, 1, SHARE));
+	load(&program, OUT, dense(NPU_SPACE_DRAM, 1, 0, NPU_DTYPE_INT8, 1, 1, 1, SHARE));
+	load(&program, FROM_WINDOW, dense(NPU_SPACE_GLOBAL, 0, 0, NPU_DTYPE_INT8, 1, 1, 1, SHARE));
+	load(&program, PUT, dense(NPU_SPACE_DRAM, 1, SHARE, NPU_DTYPE_INT8, 1, 1, 1, SHARE));
+	move(&program, OUT, STEP, 0, 0);
+	move(&program, PUT, FROM_WINDOW, 0, 0);
+	program_finish(&program);
+	return program;
+}
+
+/* Brought back in part, until memory was missing: the next owner sees nothing of it. */
+static void test_part_of_a_restore(void **state)
+{
+	(void)state;
+	for (unsigned int page = 1; page < 3; page++) {
+		struct board *board = preempted(100);
+		struct program reader = make_reader(board);
+		const uint8_t *seen = board_at(board, 1, OUTPUT);
+
+		disturb(board, 3, 0);
+		*board_entry(board, 0, board_va(board, SAVE + page * 0x1000), 0) = 0;
+		npu_model_register_write(board->model, NPU_REG_TLB_INVALIDATE, 1);
+		board_grant(board, 0, 3, 0, CLUSTERS * SHARE);
+		board_run(board, LIMIT);
+		assert_int_equal(record_of(board, 0)->status, NPU_STATUS_FAULT);
+		board_grant(board, 0, 0, 0, 0);
+		board_grant(board, 1, 1, 0, CLUSTERS * SHARE);
+		submit(board, &reader, 0, 100);
+		memset(board_at(board, 1, OUTPUT), 0xff, CLUSTERS * SHARE);
+		board_run(board, LIMIT);
+		assert_int_equal(record_of(board, 1)->status, NPU_STATUS_DONE);
+		for (unsigned int i = 0; i < 2 * SHARE; i++)
+			assert_int_equal(seen[i], 0);
+		board_destroy(board);
+	}
+}
+
 /* Killed while it is saved, while it waits, while it is brought back: one record, one signal. */
 static void test_kill(void **state)
 {
@@ -561,6 +606,7 @@ int main(void)
 		cmocka_unit_test(test_changed_state),
 		cmocka_unit_test(test_noise),
 		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_part_of_a_restore),
 		cmocka_unit_test(test_kill),
 		cmocka_unit_test(test_budget),
 	};
