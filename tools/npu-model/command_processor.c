@@ -464,9 +464,23 @@ static void kill(struct npu_model *model, struct npu_slot *slot)
 	}
 }
 
+/* Before it starts or comes back a task can be asked to leave as well: at its first point. */
+static bool can_be_asked_to_leave(const struct npu_slot *slot)
+{
+	switch (slot->phase) {
+	case NPU_PHASE_SCRUB:
+	case NPU_PHASE_TASK:
+	case NPU_PHASE_RESTORE_LATENCY:
+	case NPU_PHASE_RESTORE:
+		return slot->task.save_bytes;
+	default:
+		return false;
+	}
+}
+
 static void control(struct npu_model *model, struct npu_slot *slot, uint32_t value)
 {
-	if (value & NPU_SLOT_PREEMPT && slot->phase == NPU_PHASE_TASK && slot->task.save_bytes)
+	if (value & NPU_SLOT_PREEMPT && can_be_asked_to_leave(slot))
 		slot->preempt = true;
 	if (value & NPU_SLOT_KILL) {
 		kill(model, slot);

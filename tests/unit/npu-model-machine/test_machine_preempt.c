@@ -290,8 +290,8 @@ static void test_again_and_again(void **state)
 		assert_true(reach(board, slot, NPU_SLOT_STATE_REQUEST));
 		board_grant(board, slot, 6, 0x4000, CLUSTERS * SHARE);
 		assert_true(reach(board, slot, NPU_SLOT_STATE_RUNNING));
-		/* While it is being brought back there is nothing to ask of it. */
-		while (!board->model->command.slot[slot].task.running)
+		/* In every second turn while it is still being brought back. */
+		while (i % 2 && !board->model->command.slot[slot].task.running)
 			npu_model_run(board->model, 1);
 		control(board, slot, NPU_SLOT_PREEMPT | (i % 2 ? NPU_SLOT_DETACH : 0));
 		assert_true(reach(board, slot, i % 2 ? NPU_SLOT_STATE_FREE :
@@ -346,6 +346,24 @@ static void test_cycles(void **state)
 	/* Header, arguments and the streams' first blocks come again. */
 	assert_true(record->dram_read >= plain.dram_read + bursts + 5);
 	assert_int_equal(record->mac_cycles, plain.mac_cycles);
+	board_destroy(board);
+}
+
+/* Asked to leave while what others left is still being cleared: it does, at its first point. */
+static void test_before_the_start(void **state)
+{
+	struct board *board = make_board();
+	struct program program = make_program(board, 0, &good);
+
+	(void)state;
+	disturb(board, 3, 0);
+	board_grant(board, 0, 3, 0, CLUSTERS * SHARE);
+	submit(board, &program, NPU_EXEC_PREEMPT, 100);
+	assert_true(reach(board, 0, NPU_SLOT_STATE_RUNNING));
+	assert_int_equal(board->model->command.slot[0].phase, NPU_PHASE_SCRUB);
+	control(board, 0, NPU_SLOT_PREEMPT);
+	assert_true(reach(board, 0, NPU_SLOT_STATE_REQUEST));
+	assert_int_equal(preemptions(board), 1);
 	board_destroy(board);
 }
 
@@ -602,6 +620,7 @@ int main(void)
 		cmocka_unit_test(test_equal_results),
 		cmocka_unit_test(test_again_and_again),
 		cmocka_unit_test(test_cycles),
+		cmocka_unit_test(test_before_the_start),
 		cmocka_unit_test(test_no_point),
 		cmocka_unit_test(test_changed_state),
 		cmocka_unit_test(test_noise),
