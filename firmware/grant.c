@@ -107,6 +107,12 @@ static void give(unsigned int slot, const struct resources_grant *grant, u64 now
 	given[slot] = now;
 	resources_take(&resources, slot, grant);
 	had[slot_queue(slot)] = *grant;
+}
+
+/* What was asked for; an offer may turn out to be too little, and then nobody was served. */
+static void give_asked(unsigned int slot, const struct resources_grant *grant, u64 now)
+{
+	give(slot, grant, now);
 	slot_serve(slot, now);
 }
 
@@ -229,7 +235,7 @@ static enum outcome make_room(unsigned int asking, u64 now)
 		revoke(slot);
 	if (!resources_find(&resources, &needs[asking], BIT(asking), &grant))
 		return CLOSED;
-	give(asking, &grant, now);
+	give_asked(asking, &grant, now);
 	return SERVED;
 }
 
@@ -244,7 +250,7 @@ static enum outcome serve(unsigned int slot, u64 now)
 	if (!find_free(slot, &grant) &&
 	    !(trim(slot) && resources_find(&resources, &needs[slot], BIT(slot), &grant)))
 		return make_room(slot, now);
-	give(slot, &grant, now);
+	give_asked(slot, &grant, now);
 	return SERVED;
 }
 

@@ -142,6 +142,9 @@ static void poll(unsigned int slot, u64 now)
 		events |= take_events(slot);
 	if (events & NPU_SLOT_EVENT_STOPPED)
 		queue_stopped(slots[slot].queue);
+	/* Something got done without asking. */
+	if (events & NPU_SLOT_EVENT_DONE)
+		slot_serve(slot, now);
 
 	switch (state) {
 	case NPU_SLOT_STATE_FREE:

@@ -51,7 +51,8 @@ u32 slot_attached(void);
 u32 slot_leaving(void);
 
 /**
- * slot_serve() - the slot's task got a grant: with the first one its slice begins
+ * slot_serve() - the slot's task got the grant it asked for, or has run under the one that was
+ * offered: with the first one the slice begins
  */
 void slot_serve(unsigned int slot, u64 now);
 

@@ -266,6 +266,53 @@ static void test_hung_tasks(void **state)
 	host_destroy(host);
 }
 
+/* Keep a queue at work. */
+static void refill(struct host *host, unsigned int queue, uint64_t program)
+{
+	while (host->index[queue] - host_control(host, queue)->read_index < 4)
+		host_exec(host, queue, program, NPU_SEM_NONE);
+	host_ring(host, queue);
+}
+
+/*
+ * A queue of the lowest priority that has aged until it got a slot is offered there what it had
+ * last, which is less than it needs now: it does not have to age once more.
+ */
+static void test_offer_too_small(void **state)
+{
+	struct host *host = host_create("npu-v3?slots=2", image_path);
+	uint64_t busy = host_program(host, 2, 0, 20000);
+	const struct npu_record *record;
+	uint64_t rung;
+
+	(void)state;
+	for (unsigned int i = 0; i < 3; i++) {
+		host_context(host, 1 + i);
+		host_queue(host, i, 1 + i, i ? 15 : 0);
+	}
+	host_exec(host, 0, host_end(host, 1, 0), NPU_SEM_NONE);
+	host_ring(host, 0);
+	host_idle(host, LIMIT);
+	for (unsigned int i = 0; i < 50; i++) {
+		refill(host, 1, busy);
+		refill(host, 2, busy);
+		npu_model_run(host->model, 2000);
+	}
+	rung = npu_model_time(host->model);
+	host_exec(host, 0, host_end(host, 4, 0), NPU_SEM_NONE);
+	host_ring(host, 0);
+	record = host_record(host, 0, 1);
+	while (!record->status && npu_model_time(host->model) < rung + 4000000) {
+		refill(host, 1, busy);
+		refill(host, 2, busy);
+		npu_model_run(host->model, 2000);
+	}
+	assert_int_equal(record->status, NPU_STATUS_DONE);
+	/* 1500 us, then the tasks that run. */
+	assert_in_range(record->start - rung, 1500000, 1500000 + 2 * 50000);
+	host_destroy(host);
+}
+
 int main(int count, char **arguments)
 {
 	const struct CMUnitTest tests[] = {
@@ -274,6 +321,7 @@ int main(int count, char **arguments)
 		cmocka_unit_test(test_blocked_queues),
 		cmocka_unit_test(test_wakes_for_its_own),
 		cmocka_unit_test(test_hung_tasks),
+		cmocka_unit_test(test_offer_too_small),
 	};
 
 	if (count != 2) {
