@@ -56,21 +56,32 @@ static void finish(struct npu_model *model, struct npu_slot *slot, const struct 
 	npu_graph_packet_done(model, slot);
 }
 
+/* When a task that does not run (any more) started, and what it has cost: now and nothing for most. */
+static uint64_t take_past(struct npu_model *model, const struct npu_slot *slot,
+			  struct npu_task_counters *counters)
+{
+	const struct npu_saved_task *saved = &npu_slot_queue(model, slot)->saved;
+
+	*counters = saved->active ? saved->counters : (struct npu_task_counters){ 0 };
+	return saved->active ? saved->start : model->now;
+}
+
 void npu_exec_reject(struct npu_model *model, struct npu_slot *slot, uint32_t error,
 		     uint64_t detail, uint32_t stop)
 {
 	const struct npu_packet_exec *exec = &slot->packet.exec;
 	uint64_t index = npu_slot_queue(model, slot)->read_index;
-	struct npu_task_counters none = { 0 };
 	struct npu_outcome outcome = {
 		.status = NPU_STATUS_REJECTED,
 		.error = (uint16_t)error,
 		.detail = detail,
 	};
+	struct npu_task_counters counters;
 	struct npu_record record;
+	uint64_t start = take_past(model, slot, &counters);
 
-	npu_retire_fill(&record, le32toh(exec->task_id), model->now, model->now, &outcome, &none);
-	finish(model, slot, &record, &outcome, &none, 0);
+	npu_retire_fill(&record, le32toh(exec->task_id), start, model->now, &outcome, &counters);
+	finish(model, slot, &record, &outcome, &counters, 0);
 	if (!stop) {
 		npu_slot_look(model, slot);
 		return;
@@ -277,7 +288,6 @@ void npu_command_task_ended(struct npu_model *model, struct npu_task *task,
 
 void npu_exec_kill(struct npu_model *model, struct npu_slot *slot)
 {
-	const struct npu_saved_task *saved = &npu_slot_queue(model, slot)->saved;
 	struct npu_outcome outcome = {
 		.status = NPU_STATUS_KILLED,
 		.error = NPU_ERROR_KILLED,
@@ -286,10 +296,7 @@ void npu_exec_kill(struct npu_model *model, struct npu_slot *slot)
 
 	npu_preempt_cancel(model, slot);
 	/* While its clusters were still being scrubbed it had not started, or not come back. */
-	if (!slot->task.running) {
-		slot->task.start = saved->active ? saved->start : model->now;
-		slot->task.counters = saved->active ? saved->counters :
-						      (struct npu_task_counters){ 0 };
-	}
+	if (!slot->task.running)
+		slot->task.start = take_past(model, slot, &slot->task.counters);
 	npu_command_task_ended(model, &slot->task, &outcome);
 }

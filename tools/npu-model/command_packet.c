@@ -152,6 +152,9 @@ void npu_packet_begin(struct npu_model *model, struct npu_slot *slot)
 		npu_slot_stop(model, slot, error, queue->read_index);
 		return;
 	}
+	/* Where a task that was preempted had its packet there is another one now: it is forgotten. */
+	if (opcode_of(&slot->packet) != NPU_PACKET_EXEC)
+		queue->saved.active = false;
 	switch (opcode_of(&slot->packet)) {
 	case NPU_PACKET_EXEC:
 	case NPU_PACKET_WAIT:

@@ -18,11 +18,6 @@ struct point {
 	uint32_t bytes;						/* of the part that are used */
 };
 
-static struct npu_task *task_of(struct npu_slot *slot)
-{
-	return &slot->task;
-}
-
 static bool check_range(const struct npu_task *task, struct npu_point_range *range)
 {
 	uint32_t limit = task->window_bytes;
@@ -219,7 +214,7 @@ static bool write_part(struct npu_model *model, struct npu_task *task, unsigned 
 static void leave_clusters(struct npu_model *model, struct npu_slot *slot)
 {
 	struct npu_queue *queue = npu_slot_queue(model, slot);
-	struct npu_task *task = task_of(slot);
+	struct npu_task *task = &slot->task;
 
 	task->counters.dram_write += slot->save_bursts;
 	model->counters.dram_write += slot->save_bursts;
@@ -243,7 +238,7 @@ static void leave_clusters(struct npu_model *model, struct npu_slot *slot)
 
 static void end_save(struct npu_model *model, struct npu_slot *slot)
 {
-	struct npu_task *task = task_of(slot);
+	struct npu_task *task = &slot->task;
 
 	for (unsigned int i = 0; i < task->clusters; i++) {
 		struct npu_memory_error error;
@@ -261,7 +256,7 @@ static void end_save(struct npu_model *model, struct npu_slot *slot)
 void npu_restore_begin(struct npu_model *model, struct npu_slot *slot)
 {
 	const struct npu_saved_task *saved = &npu_slot_queue(model, slot)->saved;
-	struct npu_task *task = task_of(slot);
+	struct npu_task *task = &slot->task;
 
 	task->start = saved->start;
 	task->counters = saved->counters;
@@ -325,7 +320,7 @@ static bool read_part(struct npu_model *model, struct npu_task *task, unsigned i
 
 void npu_restore_work(struct npu_model *model, struct npu_slot *slot)
 {
-	struct npu_task *task = task_of(slot);
+	struct npu_task *task = &slot->task;
 	struct npu_save_state state;
 	struct point point;
 
@@ -378,7 +373,7 @@ static void set_state(struct npu_task *task, struct npu_cluster *cluster, bool f
 static void end_restore(struct npu_model *model, struct npu_slot *slot)
 {
 	struct npu_saved_task *saved = &npu_slot_queue(model, slot)->saved;
-	struct npu_task *task = task_of(slot);
+	struct npu_task *task = &slot->task;
 	struct npu_save_state state[NPU_PROGRAM_CLUSTERS_MAX];
 	struct point point;
 

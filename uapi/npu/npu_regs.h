@@ -156,7 +156,8 @@
 #define NPU_SLOT_ATTACH			(1u << 8)
 #define NPU_SLOT_DETACH			(1u << 9)	/* after the running task, if any; a packet in REQUEST or
 						 * WAITING stays in the ring */
-#define NPU_SLOT_KILL			(1u << 10)	/* end the running task with NPU_STATUS_KILLED, then detach */
+#define NPU_SLOT_KILL			(1u << 10)	/* end the task that runs, or waits in REQUEST after it was
+						 * preempted, with NPU_STATUS_KILLED; then detach */
 #define NPU_SLOT_REJECT			(1u << 11)	/* in REQUEST only: the task never starts. Its record gets
 						 * NPU_STATUS_REJECTED and the error in [7:0], which also
 						 * stops the queue */

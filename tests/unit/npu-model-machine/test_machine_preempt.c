@@ -593,6 +593,51 @@ static void test_kill(void **state)
 	}
 }
 
+/* Refused when it asks for clusters again: its record has what it did until then. */
+static void test_reject(void **state)
+{
+	struct board *board = preempted(100);
+	const struct npu_record *record = record_of(board, 0);
+
+	(void)state;
+	control(board, 0, NPU_SLOT_REJECT | NPU_ERROR_NO_RESOURCES);
+	board_run(board, LIMIT);
+	assert_int_equal(record->status, NPU_STATUS_REJECTED);
+	assert_int_equal(record->error, NPU_ERROR_NO_RESOURCES);
+	assert_true(record->start < record->end && record->vector_cycles && record->dram_write);
+	assert_int_equal(board_semaphore(board, 0, 3), 1);
+	board_destroy(board);
+}
+
+/* The process puts another packet in the place of a preempted task's: nothing is left of the task. */
+static void test_other_packet(void **state)
+{
+	static uint8_t expected[CLUSTERS * SHARE];
+	const struct npu_packet_signal signal = {
+		.header = NPU_PACKET_HEADER(NPU_PACKET_SIGNAL, 0, 1), .sem = 4, .add = 1,
+	};
+	struct npu_record plain = alone(expected, NPU_EXEC_PREEMPT);
+	struct board *board = preempted(100);
+	struct program program = make_program(board, 0, &good);
+	const struct npu_record *record = record_of(board, 0);
+
+	(void)state;
+	control(board, 0, NPU_SLOT_DETACH);
+	memcpy(board_at(board, 0, 0x1000 + NPU_RING_PACKETS_OFFSET), &signal, sizeof(signal));
+	board_attach(board, 0, 0);
+	board_run(board, LIMIT);
+	assert_int_equal(board_semaphore(board, 0, 4), 1);
+	assert_int_equal(record->status, NPU_STATUS_NONE);
+	board_grant(board, 0, 3, 0, CLUSTERS * SHARE);
+	submit(board, &program, NPU_EXEC_PREEMPT, 100);
+	board_run(board, LIMIT);
+	assert_int_equal(record->status, NPU_STATUS_DONE);
+	assert_int_equal(record->vector_cycles, plain.vector_cycles);
+	assert_int_equal(record->dram_read, plain.dram_read);
+	assert_memory_equal(output(board), expected, sizeof(expected));
+	board_destroy(board);
+}
+
 /* Time off the clusters does not count: the budget is for what was left of it. */
 static void test_budget(void **state)
 {
@@ -627,6 +672,8 @@ int main(void)
 		cmocka_unit_test(test_no_memory),
 		cmocka_unit_test(test_part_of_a_restore),
 		cmocka_unit_test(test_kill),
+		cmocka_unit_test(test_reject),
+		cmocka_unit_test(test_other_packet),
 		cmocka_unit_test(test_budget),
 	};
 
