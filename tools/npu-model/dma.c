@@ -339,7 +339,7 @@ bool npu_dma_execute(struct npu_model *model, struct npu_cluster *cluster,
 	make_targets(&copy, cluster, operation);
 	if (operation->dst.space == NPU_SPACE_GLOBAL) {
 		copy.owner = model->global_owner + task->window_base / NPU_OWNER_BYTES;
-		copy.owner_value = (uint8_t)(task->context + 1);
+		copy.owner_value = npu_owner_mark(task->context);
 	}
 	set_dims(&copy, &operation->src[0], &operation->dst);
 	if (copy_all(&copy))

@@ -166,6 +166,19 @@ static void front_fault(struct npu_model *model, struct npu_cluster *cluster,
 	npu_task_fault(model, cluster->task, cluster->number, fault);
 }
 
+/* The bytes to be decoded next. False when they have not come yet, or after a fault. */
+static bool read_next(struct npu_model *model, struct npu_cluster *cluster, void *to,
+		      uint32_t bytes)
+{
+	struct npu_front_end *front = &cluster->front;
+	struct npu_task_fault fault;
+	enum read_result result = read_buffer(front, front->offset, to, bytes, &fault);
+
+	if (result == READ_FAULT)
+		front_fault(model, cluster, &fault);
+	return result == READ_DONE;
+}
+
 static void instruction_fault(struct npu_model *model, struct npu_cluster *cluster, uint32_t error)
 {
 	struct npu_task_fault fault = {
@@ -257,7 +270,6 @@ static void load_descriptor(struct npu_model *model, struct npu_cluster *cluster
 			    const struct npu_operation *operation)
 {
 	struct npu_front_end *front = &cluster->front;
-	struct npu_task_fault fault;
 	uint32_t bytes = NPU_INSN_BYTES + NPU_TD_BYTES;
 	uint8_t text[NPU_INSN_BYTES + NPU_TD_BYTES];
 
@@ -265,15 +277,8 @@ static void load_descriptor(struct npu_model *model, struct npu_cluster *cluster
 		instruction_fault(model, cluster, NPU_ERROR_PROGRAM_END);
 		return;
 	}
-	switch (read_buffer(front, front->offset, text, bytes, &fault)) {
-	case READ_MISSING:
+	if (!read_next(model, cluster, text, bytes))
 		return;
-	case READ_FAULT:
-		front_fault(model, cluster, &fault);
-		return;
-	case READ_DONE:
-		break;
-	}
 	memcpy(&front->td[operation->target], text + NPU_INSN_BYTES, NPU_TD_BYTES);
 	if (release(model, cluster, operation))
 		go_to(model, cluster, front->offset + bytes, model->config.ldtd_cycles);
@@ -438,7 +443,6 @@ static void handle_step(struct npu_model *model, struct npu_alarm *event)
 {
 	struct npu_cluster *cluster = cluster_of(event, offsetof(struct npu_cluster, front.step));
 	struct npu_front_end *front = &cluster->front;
-	struct npu_task_fault fault;
 	struct npu_insn insn;
 
 	if (!front->running)
@@ -453,15 +457,8 @@ static void handle_step(struct npu_model *model, struct npu_alarm *event)
 		instruction_fault(model, cluster, NPU_ERROR_PROGRAM_END);
 		return;
 	}
-	switch (read_buffer(front, front->offset, &insn, sizeof(insn), &fault)) {
-	case READ_MISSING:
+	if (!read_next(model, cluster, &insn, sizeof(insn)))
 		return;
-	case READ_FAULT:
-		front_fault(model, cluster, &fault);
-		return;
-	case READ_DONE:
-		break;
-	}
 	front->instruction = insn.opcode | (uint32_t)insn.subop << 8 |
 			     (uint32_t)insn.wait[0] << 16 | (uint32_t)insn.wait[1] << 24;
 	decode(model, cluster, &insn);

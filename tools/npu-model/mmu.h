@@ -26,12 +26,11 @@ struct npu_model;
 #define NPU_TLB_ENTRIES_MAX	4096
 #define NPU_WALK_ENTRIES_MAX	4096
 
-/* As in struct npu_fault. */
 enum npu_access {
-	NPU_ACCESS_READ = 0,
-	NPU_ACCESS_WRITE = 1,
-	NPU_ACCESS_FETCH = 2,
-	NPU_ACCESS_RING = 3,		/* read or write, see the function */
+	NPU_ACCESS_READ = NPU_FAULT_READ,
+	NPU_ACCESS_WRITE = NPU_FAULT_WRITE,
+	NPU_ACCESS_FETCH = NPU_FAULT_FETCH,
+	NPU_ACCESS_RING = NPU_FAULT_RING,	/* read or write, see the function */
 };
 
 /* Why an access failed. */

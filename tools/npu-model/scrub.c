@@ -8,14 +8,9 @@
 #include "machine.h"
 #include "numbers.h"
 
-static uint8_t mark_of(unsigned int context)
-{
-	return (uint8_t)(context + 1);
-}
-
 static bool foreign(uint8_t owner, const struct npu_task *task)
 {
-	return owner != NPU_OWNER_CLEAN && owner != mark_of(task->context);
+	return owner != NPU_OWNER_CLEAN && owner != npu_owner_mark(task->context);
 }
 
 /* Decode has checked that local tensors are inside the SRAM. */
@@ -94,7 +89,7 @@ static uint64_t scrub_cluster(struct npu_model *model, struct npu_cluster *clust
 		cycles = local > cycles ? local : cycles;
 		memset(residue, 0, sizeof(*residue));
 	}
-	residue->owner = mark_of(task->context);
+	residue->owner = npu_owner_mark(task->context);
 	return cycles;
 }
 
@@ -135,7 +130,7 @@ void npu_scrub_restored(struct npu_model *model, const struct npu_task *task, un
 	uint32_t last = (task->window_base + range->offset + range->bytes - 1) / NPU_OWNER_BYTES;
 
 	if (range->space == NPU_SPACE_GLOBAL)
-		memset(model->global_owner + first, mark_of(task->context), last - first + 1);
+		memset(model->global_owner + first, npu_owner_mark(task->context), last - first + 1);
 	else if (residue->local_end < range->offset + range->bytes)
 		residue->local_end = range->offset + range->bytes;
 }
@@ -145,11 +140,11 @@ void npu_scrub_forget(struct npu_model *model, unsigned int context)
 	uint32_t pieces = (uint32_t)ceil_div(model->config.global_bytes, NPU_OWNER_BYTES);
 
 	for (unsigned int i = 0; i < model->config.clusters; i++) {
-		if (model->clusters[i].residue.owner == mark_of(context))
+		if (model->clusters[i].residue.owner == npu_owner_mark(context))
 			model->clusters[i].residue.owner = NPU_OWNER_GONE;
 	}
 	for (uint32_t i = 0; i < pieces; i++) {
-		if (model->global_owner[i] == mark_of(context))
+		if (model->global_owner[i] == npu_owner_mark(context))
 			model->global_owner[i] = NPU_OWNER_GONE;
 	}
 }

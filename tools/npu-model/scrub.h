@@ -18,6 +18,11 @@ struct npu_task;
 #define NPU_OWNER_CLEAN		0u
 #define NPU_OWNER_GONE		0xffu	/* a context that is no more, whatever its number is now */
 
+static inline uint8_t npu_owner_mark(unsigned int context)
+{
+	return (uint8_t)(context + 1);
+}
+
 /**
  * struct npu_residue - what a cluster's owner may have left in it
  * @owner:	mark of the context whose tasks wrote there

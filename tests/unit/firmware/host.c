@@ -421,6 +421,25 @@ void host_packet(struct host *host, unsigned int queue, const void *packet)
 	control->write_index = index + 1;
 }
 
+/* An EXEC of the queue's next packet, with practically no budget. */
+static struct npu_packet_exec exec_packet(const struct host *host, unsigned int queue,
+					  uint64_t program, unsigned int signal)
+{
+	uint64_t index = host->index[queue];
+
+	return (struct npu_packet_exec){
+		.header = NPU_PACKET_HEADER(NPU_PACKET_EXEC, 0, 0),
+		.task_id = (uint32_t)index,
+		.program = program,
+		.arguments = program,
+		.record = ring_address(queue) + RECORDS +
+			  index % HOST_RECORDS * sizeof(struct npu_record),
+		.budget = BUDGET,
+		.signal_sem = (uint16_t)signal,
+		.wait_sem = { NPU_SEM_NONE, NPU_SEM_NONE },
+	};
+}
+
 void host_exec(struct host *host, unsigned int queue, uint64_t program, unsigned int signal)
 {
 	host_exec_within(host, queue, program, BUDGET, signal);
@@ -429,18 +448,9 @@ void host_exec(struct host *host, unsigned int queue, uint64_t program, unsigned
 void host_exec_within(struct host *host, unsigned int queue, uint64_t program, uint32_t budget,
 		      unsigned int signal)
 {
-	const struct npu_packet_exec packet = {
-		.header = NPU_PACKET_HEADER(NPU_PACKET_EXEC, 0, 0),
-		.task_id = (uint32_t)host->index[queue],
-		.program = program,
-		.arguments = program,
-		.record = ring_address(queue) + RECORDS +
-			  host->index[queue] % HOST_RECORDS * sizeof(struct npu_record),
-		.budget = budget,
-		.signal_sem = (uint16_t)signal,
-		.wait_sem = { NPU_SEM_NONE, NPU_SEM_NONE },
-	};
+	struct npu_packet_exec packet = exec_packet(host, queue, program, signal);
 
+	packet.budget = budget;
 	host_packet(host, queue, &packet);
 }
 
@@ -457,19 +467,10 @@ void host_exec_store(struct host *host, unsigned int queue, uint64_t program, un
 	const uint64_t arguments[2] = {
 		part_of(queue, STORE_DATA, index), part_of(queue, STORED, index),
 	};
-	const struct npu_packet_exec packet = {
-		.header = NPU_PACKET_HEADER(NPU_PACKET_EXEC, 0, 0),
-		.task_id = (uint32_t)index,
-		.program = program,
-		.arguments = part_of(queue, STORE_ARGUMENTS, index),
-		.argument_count = 2,
-		.record = ring_address(queue) + RECORDS +
-			  index % HOST_RECORDS * sizeof(struct npu_record),
-		.budget = BUDGET,
-		.signal_sem = (uint16_t)signal,
-		.wait_sem = { NPU_SEM_NONE, NPU_SEM_NONE },
-	};
+	struct npu_packet_exec packet = exec_packet(host, queue, program, signal);
 
+	packet.arguments = part_of(queue, STORE_ARGUMENTS, index);
+	packet.argument_count = 2;
 	memcpy(host->memory + packet.arguments, arguments, sizeof(arguments));
 	memcpy(host->memory + arguments[0], data, HOST_DATA);
 	memset(host->memory + arguments[1], 0, HOST_DATA);
@@ -493,21 +494,13 @@ uint64_t host_semaphore(const struct host *host, unsigned int context, unsigned 
 void host_exec_points(struct host *host, unsigned int queue, uint64_t program)
 {
 	uint32_t arguments = ring_address(queue) + ARGUMENTS;
-	const struct npu_packet_exec packet = {
-		.header = NPU_PACKET_HEADER(NPU_PACKET_EXEC, NPU_EXEC_PREEMPT, 0),
-		.task_id = (uint32_t)host->index[queue],
-		.program = program,
-		.arguments = arguments,
-		.argument_count = NPU_ARG_COUNT,
-		.record = ring_address(queue) + RECORDS +
-			  host->index[queue] % HOST_RECORDS * sizeof(struct npu_record),
-		.budget = BUDGET,
-		.signal_sem = NPU_SEM_NONE,
-		.wait_sem = { NPU_SEM_NONE, NPU_SEM_NONE },
-	};
+	struct npu_packet_exec packet = exec_packet(host, queue, program, NPU_SEM_NONE);
 	const uint64_t save = SAVE_AREAS + queue * 0x10000;
 
 	assert_true(queue < SAVE_AREA_QUEUES);
+	packet.header = NPU_PACKET_HEADER(NPU_PACKET_EXEC, NPU_EXEC_PREEMPT, 0);
+	packet.arguments = arguments;
+	packet.argument_count = NPU_ARG_COUNT;
 	memcpy(host->memory + arguments + NPU_ARG_SAVE * sizeof(save), &save, sizeof(save));
 	host_packet(host, queue, &packet);
 }

@@ -221,6 +221,16 @@ uint32_t board_slot(struct board *board, unsigned int slot, uint32_t offset)
 	return npu_model_core_read(board->model, NPU_REG_SLOT(slot) + offset);
 }
 
+void board_control(struct board *board, unsigned int slot, uint32_t value)
+{
+	npu_model_core_write(board->model, NPU_REG_SLOT(slot) + NPU_SLOT_CONTROL, value);
+}
+
+uint32_t board_state(struct board *board, unsigned int slot)
+{
+	return board_slot(board, slot, NPU_SLOT_STATE) & 0xff;
+}
+
 uint64_t board_semaphore(struct board *board, unsigned int context, unsigned int semaphore)
 {
 	const uint64_t *area = board_dma(board, BOARD_AREA(context));

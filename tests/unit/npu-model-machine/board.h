@@ -107,6 +107,8 @@ void board_ring_doorbell(struct board *board, unsigned int queue);
 /* Run until idle; fails the test when that takes more than @cycles. */
 void board_run(struct board *board, uint64_t cycles);
 
+void board_control(struct board *board, unsigned int slot, uint32_t value);
+uint32_t board_state(struct board *board, unsigned int slot);	/* NPU_SLOT_STATE_* */
 uint32_t board_slot(struct board *board, unsigned int slot, uint32_t offset);
 uint64_t board_semaphore(struct board *board, unsigned int context, unsigned int semaphore);
 

@@ -9,16 +9,6 @@
 
 enum { A = 1, B };
 
-static uint32_t state_of(struct board *board, unsigned int slot)
-{
-	return board_slot(board, slot, NPU_SLOT_STATE) & 0xff;
-}
-
-static void control(struct board *board, unsigned int slot, uint32_t value)
-{
-	npu_model_core_write(board->model, NPU_REG_SLOT(slot) + NPU_SLOT_CONTROL, value);
-}
-
 /* Unmap a page of context 0 and invalidate it. */
 static void unmap(struct board *board, uint64_t offset)
 {
@@ -68,7 +58,7 @@ static void test_record_lost(void **state)
 	assert_int_equal(fault->cluster, 0xff);
 	assert_int_equal(fault->task_id, 7);
 	assert_int_equal(board_semaphore(board, 0, 4), 1);
-	assert_int_equal(state_of(board, 0), NPU_SLOT_STATE_STOPPED);
+	assert_int_equal(board_state(board, 0), NPU_SLOT_STATE_STOPPED);
 	assert_int_equal(board_ring(board, 0)->error, NPU_ERROR_MMU_UNMAPPED);
 	assert_int_equal(board_ring(board, 0)->error_index, 0);
 	assert_int_equal(board_ring(board, 0)->read_index, 1);
@@ -87,21 +77,21 @@ static void test_record_lost_detached(void **state)
 	push_exec(board, 0, &program, 0x9000, NPU_SEM_NONE);
 	assert_false(npu_model_run(board->model, 500));
 	unmap(board, 0x9000);
-	control(board, 0, NPU_SLOT_DETACH);
+	board_control(board, 0, NPU_SLOT_DETACH);
 	board_run(board, 10000);
-	assert_int_equal(state_of(board, 0), NPU_SLOT_STATE_FREE);
+	assert_int_equal(board_state(board, 0), NPU_SLOT_STATE_FREE);
 	assert_int_equal(board_ring(board, 0)->error, NPU_ERROR_MMU_UNMAPPED);
 	/* A queue with an error is attached only to be stopped, until it is made anew. */
 	board_attach(board, 2, 0);
-	assert_int_equal(state_of(board, 2), NPU_SLOT_STATE_STOPPED);
-	control(board, 2, NPU_SLOT_DETACH);
+	assert_int_equal(board_state(board, 2), NPU_SLOT_STATE_STOPPED);
+	board_control(board, 2, NPU_SLOT_DETACH);
 	board_ring_doorbell(board, 0);
 	assert_int_equal(npu_model_core_read(board->model, NPU_REG_CORE_DOORBELLS_LO), 0);
 	memset(board_ring(board, 0), 0, 0x1000);
 	board_add_queue(board, 0, 0, 0x1000, 4);
 	board_attach(board, 2, 0);
 	board_run(board, 10000);
-	assert_int_equal(state_of(board, 2), NPU_SLOT_STATE_EMPTY);
+	assert_int_equal(board_state(board, 2), NPU_SLOT_STATE_EMPTY);
 	board_destroy(board);
 }
 
@@ -126,10 +116,10 @@ static void test_bad_addresses(void **state)
 	assert_int_equal(record->error, NPU_ERROR_MMU_UNMAPPED);
 	assert_int_equal(record->detail, board_va(board, 0x9000));
 	assert_int_equal(board_fault(board)->access, NPU_ACCESS_READ);
-	assert_int_equal(state_of(board, 0), NPU_SLOT_STATE_EMPTY);
+	assert_int_equal(board_state(board, 0), NPU_SLOT_STATE_EMPTY);
 	board_add_queue(board, 1, 0, 0x8020, 4);
 	board_attach(board, 1, 1);
-	assert_int_equal(state_of(board, 1), NPU_SLOT_STATE_STOPPED);
+	assert_int_equal(board_state(board, 1), NPU_SLOT_STATE_STOPPED);
 	assert_int_equal(npu_model_core_read(board->model, NPU_REG_QUEUE(1) + NPU_QUEUE_ERROR),
 			 NPU_ERROR_RING);
 	/* A ring whose control block is on a page that cannot be written. */
@@ -138,7 +128,7 @@ static void test_bad_addresses(void **state)
 		(board->data[0] + 0x9000) >> 12 << 10 | (PTE_ALL & ~PTE_W);
 	board_attach(board, 2, 2);
 	board_run(board, 10000);
-	assert_int_equal(state_of(board, 2), NPU_SLOT_STATE_STOPPED);
+	assert_int_equal(board_state(board, 2), NPU_SLOT_STATE_STOPPED);
 	assert_int_equal(board_fault(board)->access, NPU_ACCESS_RING);
 	board_destroy(board);
 }
@@ -171,7 +161,7 @@ static void test_kill_in_scrub(void **state)
 			board_add_context(board, 1);
 			board_add_queue(board, 1, 1, 0x1000, 4);
 			board_attach(board, 1, 1);
-			control(board, 0, NPU_SLOT_DETACH);
+			board_control(board, 0, NPU_SLOT_DETACH);
 			board_run(board, 10000);
 			board_grant(board, 1, 1, 0, 4u << 20);
 		}
@@ -182,13 +172,13 @@ static void test_kill_in_scrub(void **state)
 	}
 	/* 65536 bytes of local SRAM, to the last one used: 512 cycles after 123 of the packet. */
 	assert_false(npu_model_run(board->model, 400));
-	assert_int_equal(state_of(board, 1), NPU_SLOT_STATE_RUNNING);
-	control(board, 1, NPU_SLOT_KILL);
+	assert_int_equal(board_state(board, 1), NPU_SLOT_STATE_RUNNING);
+	board_control(board, 1, NPU_SLOT_KILL);
 	board_run(board, 10000);
 	record = board_at(board, 1, RECORD);
 	assert_int_equal(record->status, NPU_STATUS_KILLED);
 	assert_int_equal(record->start, record->end);
-	assert_int_equal(state_of(board, 1), NPU_SLOT_STATE_FREE);
+	assert_int_equal(board_state(board, 1), NPU_SLOT_STATE_FREE);
 	board_destroy(board);
 }
 
@@ -228,8 +218,8 @@ static void test_kill_copy(void **state)
 			board_ring_doorbell(board, queue);
 		}
 		assert_false(npu_model_run(board->model, i == 1 ? 2000 : 200));
-		assert_int_equal(state_of(board, victim), NPU_SLOT_STATE_RUNNING);
-		control(board, victim, NPU_SLOT_KILL);
+		assert_int_equal(board_state(board, victim), NPU_SLOT_STATE_RUNNING);
+		board_control(board, victim, NPU_SLOT_KILL);
 		board_run(board, 100000);
 		for (unsigned int queue = 0; queue < 3; queue++) {
 			const struct npu_record *record =
@@ -238,7 +228,7 @@ static void test_kill_copy(void **state)
 			assert_int_equal(record->status, queue == victim ? NPU_STATUS_KILLED :
 									   NPU_STATUS_DONE);
 		}
-		assert_int_equal(state_of(board, victim), NPU_SLOT_STATE_FREE);
+		assert_int_equal(board_state(board, victim), NPU_SLOT_STATE_FREE);
 		board_destroy(board);
 	}
 }
@@ -360,7 +350,7 @@ static void test_reset(void **state)
 	assert_int_equal(npu_model_time(board->model), time);
 	assert_int_equal(((struct npu_record *)board_at(board, 0, RECORD))->status, 0);
 	assert_int_equal(board_semaphore(board, 0, 4), 0);
-	assert_int_equal(state_of(board, 0), NPU_SLOT_STATE_FREE);
+	assert_int_equal(board_state(board, 0), NPU_SLOT_STATE_FREE);
 	assert_int_equal(npu_model_register_read(board->model, NPU_REG_IRQ_ENABLE), 0);
 	npu_model_register_write(board->model, NPU_REG_CONTEXT_TABLE_LO,
 				 (uint32_t)BOARD_CONTEXT_TABLE);

@@ -127,16 +127,6 @@ static struct program make_program(struct board *board, unsigned int context,
 	return program;
 }
 
-static void control(struct board *board, unsigned int slot, uint32_t value)
-{
-	npu_model_core_write(board->model, NPU_REG_SLOT(slot) + NPU_SLOT_CONTROL, value);
-}
-
-static uint32_t state_of(struct board *board, unsigned int slot)
-{
-	return board_slot(board, slot, NPU_SLOT_STATE) & 0xff;
-}
-
 static uint32_t preemptions(struct board *board)
 {
 	return npu_model_register_read(board->model, NPU_REG_COUNTER_PREEMPTIONS_LO);
@@ -191,7 +181,7 @@ static void submit(struct board *board, const struct program *program, uint32_t 
 static bool reach(struct board *board, unsigned int slot, uint32_t state)
 {
 	for (unsigned int i = 0; i < LIMIT; i++) {
-		if (state_of(board, slot) == state)
+		if (board_state(board, slot) == state)
 			return true;
 		if (record_of(board, 0)->status)
 			return false;
@@ -254,7 +244,7 @@ static void test_equal_results(void **state)
 		submit(board, &program, NPU_EXEC_PREEMPT, 100);
 		assert_true(reach(board, 0, NPU_SLOT_STATE_RUNNING));
 		npu_model_run(board->model, at);
-		control(board, 0, NPU_SLOT_PREEMPT);
+		board_control(board, 0, NPU_SLOT_PREEMPT);
 		if (reach(board, 0, NPU_SLOT_STATE_REQUEST)) {
 			taken++;
 			assert_int_equal(preemptions(board), 1);
@@ -293,7 +283,7 @@ static void test_again_and_again(void **state)
 		/* In every second turn while it is still being brought back. */
 		while (i % 2 && !board->model->command.slot[slot].task.running)
 			npu_model_run(board->model, 1);
-		control(board, slot, NPU_SLOT_PREEMPT | (i % 2 ? NPU_SLOT_DETACH : 0));
+		board_control(board, slot, NPU_SLOT_PREEMPT | (i % 2 ? NPU_SLOT_DETACH : 0));
 		assert_true(reach(board, slot, i % 2 ? NPU_SLOT_STATE_FREE :
 						       NPU_SLOT_STATE_REQUEST));
 		if (i % 2) {
@@ -335,7 +325,7 @@ static void test_cycles(void **state)
 	board_grant(board, 0, 3, 0, CLUSTERS * SHARE);
 	submit(board, &program, NPU_EXEC_PREEMPT, 100);
 	assert_true(reach(board, 0, NPU_SLOT_STATE_RUNNING));
-	control(board, 0, NPU_SLOT_PREEMPT);
+	board_control(board, 0, NPU_SLOT_PREEMPT);
 	assert_true(reach(board, 0, NPU_SLOT_STATE_REQUEST));
 	board_grant(board, 0, 3, 0, CLUSTERS * SHARE);
 	board_run(board, LIMIT);
@@ -361,7 +351,7 @@ static void test_before_the_start(void **state)
 	submit(board, &program, NPU_EXEC_PREEMPT, 100);
 	assert_true(reach(board, 0, NPU_SLOT_STATE_RUNNING));
 	assert_int_equal(board->model->command.slot[0].phase, NPU_PHASE_SCRUB);
-	control(board, 0, NPU_SLOT_PREEMPT);
+	board_control(board, 0, NPU_SLOT_PREEMPT);
 	assert_true(reach(board, 0, NPU_SLOT_STATE_REQUEST));
 	assert_int_equal(preemptions(board), 1);
 	board_destroy(board);
@@ -389,7 +379,7 @@ static void test_no_point(void **state)
 		board_grant(board, 0, 3, 0, CLUSTERS * SHARE);
 		submit(board, &program, i ? NPU_EXEC_PREEMPT : 0, 100);
 		assert_true(reach(board, 0, NPU_SLOT_STATE_RUNNING));
-		control(board, 0, NPU_SLOT_PREEMPT);
+		board_control(board, 0, NPU_SLOT_PREEMPT);
 		board_run(board, LIMIT);
 		assert_int_equal(record->status, NPU_STATUS_DONE);
 		assert_int_equal(record->end - record->start, plain.end - plain.start);
@@ -408,7 +398,7 @@ static struct board *preempted(uint32_t budget)
 	board_grant(board, 0, 3, 0, CLUSTERS * SHARE);
 	submit(board, &program, NPU_EXEC_PREEMPT, budget);
 	assert_true(reach(board, 0, NPU_SLOT_STATE_RUNNING));
-	control(board, 0, NPU_SLOT_PREEMPT);
+	board_control(board, 0, NPU_SLOT_PREEMPT);
 	assert_true(reach(board, 0, NPU_SLOT_STATE_REQUEST));
 	return board;
 }
@@ -445,7 +435,7 @@ static void test_changed_state(void **state)
 		fault = board_fault(board);
 		assert_non_null(fault);
 		assert_int_equal(fault->address, board_va(board, part));
-		assert_int_equal(state_of(board, 0), NPU_SLOT_STATE_EMPTY);
+		assert_int_equal(board_state(board, 0), NPU_SLOT_STATE_EMPTY);
 		disturb(board, 12, 0x20000);
 		board_destroy(board);
 	}
@@ -471,12 +461,12 @@ static void test_noise(void **state)
 		for (unsigned int j = 0; j < 4 && !record->status; j++) {
 			board_grant(board, 0, 3, 0x100 * 64, CLUSTERS * SHARE);
 			npu_model_run(board->model, 2000 + noise_below(2000));
-			control(board, 0, NPU_SLOT_PREEMPT);
+			board_control(board, 0, NPU_SLOT_PREEMPT);
 		}
 		board_grant(board, 0, 3, 0, CLUSTERS * SHARE);
 		if (!record->status)
 			reach(board, 0, NPU_SLOT_STATE_REQUEST);
-		control(board, 0, NPU_SLOT_KILL);
+		board_control(board, 0, NPU_SLOT_KILL);
 		board_run(board, LIMIT);
 		assert_in_range(record->status, NPU_STATUS_DONE, NPU_STATUS_KILLED);
 		ends[record->status]++;
@@ -501,7 +491,7 @@ static void test_no_memory(void **state)
 		if (!late) {
 			submit(board, &program, NPU_EXEC_PREEMPT, 100);
 			assert_true(reach(board, 0, NPU_SLOT_STATE_RUNNING));
-			control(board, 0, NPU_SLOT_PREEMPT);
+			board_control(board, 0, NPU_SLOT_PREEMPT);
 		}
 		board_run(board, LIMIT);
 		assert_int_equal(record_of(board, 0)->status, NPU_STATUS_FAULT);
@@ -572,7 +562,7 @@ static void test_kill(void **state)
 		if (when == 0) {
 			submit(board, &program, NPU_EXEC_PREEMPT, 100);
 			assert_true(reach(board, 0, NPU_SLOT_STATE_RUNNING));
-			control(board, 0, NPU_SLOT_PREEMPT);
+			board_control(board, 0, NPU_SLOT_PREEMPT);
 			while (board->model->command.slot[0].phase != NPU_PHASE_SAVE)
 				npu_model_run(board->model, 1);
 		}
@@ -580,13 +570,13 @@ static void test_kill(void **state)
 			while (board->model->command.slot[0].phase != NPU_PHASE_RESTORE)
 				npu_model_run(board->model, 1);
 		}
-		control(board, 0, NPU_SLOT_KILL);
+		board_control(board, 0, NPU_SLOT_KILL);
 		board_run(board, LIMIT);
 		assert_int_equal(record->status, NPU_STATUS_KILLED);
 		assert_true(record->start < record->end && record->vector_cycles);
 		assert_int_equal(board_semaphore(board, 0, 3), 1);
 		assert_int_equal(board_ring(board, 0)->read_index, 1);
-		assert_int_equal(state_of(board, 0), NPU_SLOT_STATE_FREE);
+		assert_int_equal(board_state(board, 0), NPU_SLOT_STATE_FREE);
 		/* Nothing of it is left. */
 		disturb(board, 3, 0);
 		board_destroy(board);
@@ -600,7 +590,7 @@ static void test_reject(void **state)
 	const struct npu_record *record = record_of(board, 0);
 
 	(void)state;
-	control(board, 0, NPU_SLOT_REJECT | NPU_ERROR_NO_RESOURCES);
+	board_control(board, 0, NPU_SLOT_REJECT | NPU_ERROR_NO_RESOURCES);
 	board_run(board, LIMIT);
 	assert_int_equal(record->status, NPU_STATUS_REJECTED);
 	assert_int_equal(record->error, NPU_ERROR_NO_RESOURCES);
@@ -622,7 +612,7 @@ static void test_other_packet(void **state)
 	const struct npu_record *record = record_of(board, 0);
 
 	(void)state;
-	control(board, 0, NPU_SLOT_DETACH);
+	board_control(board, 0, NPU_SLOT_DETACH);
 	memcpy(board_at(board, 0, 0x1000 + NPU_RING_PACKETS_OFFSET), &signal, sizeof(signal));
 	board_attach(board, 0, 0);
 	board_run(board, LIMIT);

@@ -34,16 +34,6 @@ static void push_nop(struct board *board, unsigned int queue)
 	board_push(board, queue, nop);
 }
 
-static uint32_t state_of(struct board *board, unsigned int slot)
-{
-	return board_slot(board, slot, NPU_SLOT_STATE) & 0xff;
-}
-
-static void control(struct board *board, unsigned int slot, uint32_t value)
-{
-	npu_model_core_write(board->model, NPU_REG_SLOT(slot) + NPU_SLOT_CONTROL, value);
-}
-
 static uint32_t doorbells(struct board *board)
 {
 	uint32_t rung = npu_model_core_read(board->model, NPU_REG_CORE_DOORBELLS_LO);
@@ -91,7 +81,7 @@ static void test_wrap(void **state)
 	board_run(board, 10000);
 	ring = board_ring(board, 0);
 	assert_int_equal(ring->sleeping, 1);
-	assert_int_equal(state_of(board, 0), NPU_SLOT_STATE_EMPTY);
+	assert_int_equal(board_state(board, 0), NPU_SLOT_STATE_EMPTY);
 	for (unsigned int round = 0; round < 50; round++) {
 		for (unsigned int i = 0; i < 1 + round % 4; i++) {
 			struct npu_packet_signal signal = signal_packet(3, round + 1);
@@ -185,7 +175,7 @@ static void test_wait(void **state)
 	board_push(board, 0, &after);
 	board_ring_doorbell(board, 0);
 	board_run(board, 10000);
-	assert_int_equal(state_of(board, 0), NPU_SLOT_STATE_WAITING);
+	assert_int_equal(board_state(board, 0), NPU_SLOT_STATE_WAITING);
 	assert_int_equal(board_slot(board, 0, NPU_SLOT_EVENT) & NPU_SLOT_EVENT_IDLE,
 			 NPU_SLOT_EVENT_IDLE);
 	board_push(board, 1, &signal);
@@ -224,7 +214,7 @@ static void test_exec(void **state)
 	board_push(board, 0, &exec);
 	board_ring_doorbell(board, 0);
 	board_run(board, 10000);
-	assert_int_equal(state_of(board, 0), NPU_SLOT_STATE_WAITING);
+	assert_int_equal(board_state(board, 0), NPU_SLOT_STATE_WAITING);
 	assert_int_equal(record->status, NPU_STATUS_NONE);
 	npu_model_doorbell(board->model, 0, NPU_DOORBELL_SIGNAL, 4ull << 48 | 1, 8);
 	board_run(board, 10000);
@@ -281,17 +271,17 @@ static void test_kill(void **state)
 	push_nop(board, 0);
 	board_ring_doorbell(board, 0);
 	assert_false(npu_model_run(board->model, 1000));
-	assert_int_equal(state_of(board, 0), NPU_SLOT_STATE_RUNNING);
+	assert_int_equal(board_state(board, 0), NPU_SLOT_STATE_RUNNING);
 	/* DETACH waits for the task, KILL does not. */
-	control(board, 0, NPU_SLOT_DETACH);
+	board_control(board, 0, NPU_SLOT_DETACH);
 	assert_false(npu_model_run(board->model, 1000));
-	assert_int_equal(state_of(board, 0), NPU_SLOT_STATE_RUNNING);
+	assert_int_equal(board_state(board, 0), NPU_SLOT_STATE_RUNNING);
 	doorbells(board);
-	control(board, 0, NPU_SLOT_KILL);
+	board_control(board, 0, NPU_SLOT_KILL);
 	board_run(board, 1000);
 	assert_int_equal(record->status, NPU_STATUS_KILLED);
 	assert_int_equal(record->error, NPU_ERROR_KILLED);
-	assert_int_equal(state_of(board, 0), NPU_SLOT_STATE_FREE);
+	assert_int_equal(board_state(board, 0), NPU_SLOT_STATE_FREE);
 	assert_int_equal(board_slot(board, 0, NPU_SLOT_GRANT), 0);
 	/* The NOP was left behind: the queue rings by itself, and goes on in another slot. */
 	assert_int_equal(doorbells(board), 1);
@@ -323,9 +313,9 @@ static void test_detach_waiting(void **state)
 	board_push(board, 0, &wait);
 	board_ring_doorbell(board, 0);
 	board_run(board, 10000);
-	control(board, 0, NPU_SLOT_DETACH);
+	board_control(board, 0, NPU_SLOT_DETACH);
 	board_run(board, 10000);
-	assert_int_equal(state_of(board, 0), NPU_SLOT_STATE_FREE);
+	assert_int_equal(board_state(board, 0), NPU_SLOT_STATE_FREE);
 	assert_int_equal(doorbells(board), 0);
 	npu_model_doorbell(board->model, 1, NPU_DOORBELL_SIGNAL, 7ull << 48 | 1, 8);
 	assert_int_equal(doorbells(board), 0);
@@ -336,8 +326,8 @@ static void test_detach_waiting(void **state)
 	assert_int_equal(doorbells(board), 1);
 	board_attach(board, 1, 0);
 	board_run(board, 10000);
-	assert_int_equal(state_of(board, 1), NPU_SLOT_STATE_WAITING);
-	control(board, 1, NPU_SLOT_DETACH);
+	assert_int_equal(board_state(board, 1), NPU_SLOT_STATE_WAITING);
+	board_control(board, 1, NPU_SLOT_DETACH);
 	npu_model_doorbell(board->model, 0, NPU_DOORBELL_SIGNAL, 7ull << 48 | 1, 8);
 	assert_int_equal(doorbells(board), 0);
 	npu_model_doorbell(board->model, 0, NPU_DOORBELL_SIGNAL, 8ull << 48 | 1, 8);
@@ -350,15 +340,15 @@ static void test_detach_waiting(void **state)
 	board_push(board, 0, &wait);
 	board_ring_doorbell(board, 0);
 	board_run(board, 10000);
-	assert_int_equal(state_of(board, 1), NPU_SLOT_STATE_WAITING);
+	assert_int_equal(board_state(board, 1), NPU_SLOT_STATE_WAITING);
 	npu_model_doorbell(board->model, 0, NPU_DOORBELL_SIGNAL, 7ull << 48 | 1, 8);
-	control(board, 1, NPU_SLOT_DETACH);
+	board_control(board, 1, NPU_SLOT_DETACH);
 	assert_int_equal(doorbells(board), 1);
 	board_attach(board, 1, 0);
 	board_run(board, 10000);
 	assert_int_equal(board_ring(board, 0)->read_index, 2);
 	/* Outside the slots a doorbell goes to the firmware. */
-	control(board, 1, NPU_SLOT_DETACH);
+	board_control(board, 1, NPU_SLOT_DETACH);
 	board_run(board, 10000);
 	assert_int_equal(doorbells(board), 0);
 	board_ring_doorbell(board, 0);
@@ -390,17 +380,17 @@ static void test_grant(void **state)
 	board_push(board, 0, &exec);
 	board_ring_doorbell(board, 0);
 	board_run(board, 10000);
-	assert_int_equal(state_of(board, 0), NPU_SLOT_STATE_REQUEST);
+	assert_int_equal(board_state(board, 0), NPU_SLOT_STATE_REQUEST);
 	assert_true(board_slot(board, 0, NPU_SLOT_EVENT) & NPU_SLOT_EVENT_REQUEST);
 	assert_int_equal(board_slot(board, 0, NPU_SLOT_NEED_CLUSTERS), 2);
 	assert_int_equal(board_slot(board, 0, NPU_SLOT_NEED_GLOBAL), 8192);
 	/* One cluster is too few, 4 KiB too little, a window outside is none. */
 	board_grant(board, 0, 2, 0, 8192);
 	board_run(board, 10000);
-	assert_int_equal(state_of(board, 0), NPU_SLOT_STATE_REQUEST);
+	assert_int_equal(board_state(board, 0), NPU_SLOT_STATE_REQUEST);
 	board_grant(board, 0, 6, 0, 4096);
 	board_run(board, 10000);
-	assert_int_equal(state_of(board, 0), NPU_SLOT_STATE_REQUEST);
+	assert_int_equal(board_state(board, 0), NPU_SLOT_STATE_REQUEST);
 	board_grant(board, 0, 6, (4u << 20) - 4096, 8192);
 	board_run(board, 10000);
 	assert_int_equal(board_slot(board, 0, NPU_SLOT_GRANT), 0);
@@ -413,7 +403,7 @@ static void test_grant(void **state)
 	board_grant(board, 0, 6, 4096, 8192);
 	board_run(board, 10000);
 	assert_int_equal(board_slot(board, 0, NPU_SLOT_GRANT), 4);
-	assert_int_equal(state_of(board, 0), NPU_SLOT_STATE_REQUEST);
+	assert_int_equal(board_state(board, 0), NPU_SLOT_STATE_REQUEST);
 	/* Enough: both tasks run under it; then it is taken back. */
 	board_grant(board, 0, 0xc, 4096, 8192);
 	board_run(board, 10000);
@@ -424,13 +414,13 @@ static void test_grant(void **state)
 	board_push(board, 0, &exec);
 	board_ring_doorbell(board, 0);
 	board_run(board, 10000);
-	assert_int_equal(state_of(board, 0), NPU_SLOT_STATE_REQUEST);
+	assert_int_equal(board_state(board, 0), NPU_SLOT_STATE_REQUEST);
 	/* Rejected by firmware: record, signal, queue stopped. */
-	control(board, 0, NPU_SLOT_REJECT | NPU_ERROR_NO_RESOURCES);
+	board_control(board, 0, NPU_SLOT_REJECT | NPU_ERROR_NO_RESOURCES);
 	board_run(board, 10000);
 	assert_int_equal(record->status, NPU_STATUS_REJECTED);
 	assert_int_equal(record->error, NPU_ERROR_NO_RESOURCES);
-	assert_int_equal(state_of(board, 0), NPU_SLOT_STATE_STOPPED);
+	assert_int_equal(board_state(board, 0), NPU_SLOT_STATE_STOPPED);
 	assert_int_equal(board_ring(board, 0)->error, NPU_ERROR_NO_RESOURCES);
 	assert_int_equal(board_ring(board, 0)->error_index, 2);
 	board_destroy(board);
@@ -478,7 +468,7 @@ static void test_bad_programs(void **state)
 		assert_int_equal(record->detail, i);	/* index of the packet */
 		*program.header = good;
 	}
-	assert_int_equal(state_of(board, 0), NPU_SLOT_STATE_EMPTY);
+	assert_int_equal(board_state(board, 0), NPU_SLOT_STATE_EMPTY);
 	board_destroy(board);
 }
 
@@ -535,7 +525,7 @@ static void test_bad_packets(void **state)
 		push_nop(board, 0);
 		board_ring_doorbell(board, 0);
 		board_run(board, 10000);
-		assert_int_equal(state_of(board, 0), NPU_SLOT_STATE_STOPPED);
+		assert_int_equal(board_state(board, 0), NPU_SLOT_STATE_STOPPED);
 		assert_int_equal(board_ring(board, 0)->error, error);
 		assert_int_equal(board_ring(board, 0)->error_index, 1);
 		assert_int_equal(board_ring(board, 0)->read_index, 1);
@@ -551,8 +541,8 @@ static void test_bad_packets(void **state)
 		board_run(board, 10000);
 		assert_int_equal(board_ring(board, 0)->read_index, 1);
 		assert_int_equal(board_ring(board, 1)->read_index, 1);
-		control(board, 0, NPU_SLOT_DETACH);
-		assert_int_equal(state_of(board, 0), NPU_SLOT_STATE_FREE);
+		board_control(board, 0, NPU_SLOT_DETACH);
+		assert_int_equal(board_state(board, 0), NPU_SLOT_STATE_FREE);
 		assert_int_equal(npu_model_core_read(board->model,
 						     NPU_REG_QUEUE(0) + NPU_QUEUE_ERROR), error);
 		board_destroy(board);
@@ -572,7 +562,7 @@ static void test_error_without_event_memory(void **state)
 	board_push(board, 0, &bad);
 	board_ring_doorbell(board, 0);
 	board_run(board, 10000);
-	assert_int_equal(state_of(board, 0), NPU_SLOT_STATE_STOPPED);
+	assert_int_equal(board_state(board, 0), NPU_SLOT_STATE_STOPPED);
 	npu_model_register_write(board->model, NPU_REG_EVENT_CONSUMER, 0);
 	assert_int_equal(board->irqs & NPU_IRQ_EVENT, 0);
 	/* The doorbell page of a stopped queue does nothing any more. */
@@ -795,7 +785,7 @@ static void test_graph(void **state)
 	board_push(board, 0, &graph);
 	board_ring_doorbell(board, 0);
 	board_run(board, 100000);
-	assert_int_equal(state_of(board, 0), NPU_SLOT_STATE_STOPPED);
+	assert_int_equal(board_state(board, 0), NPU_SLOT_STATE_STOPPED);
 	assert_int_equal(board_ring(board, 0)->error, NPU_ERROR_BAD_PACKET);
 	assert_int_equal(board_ring(board, 0)->error_index, 3);
 	board_destroy(board);
@@ -821,11 +811,11 @@ static void test_graph_detached(void **state)
 	board_push(board, 0, &graph);
 	board_ring_doorbell(board, 0);
 	board_run(board, 10000);
-	assert_int_equal(state_of(board, 0), NPU_SLOT_STATE_WAITING);
-	control(board, 0, NPU_SLOT_DETACH);
+	assert_int_equal(board_state(board, 0), NPU_SLOT_STATE_WAITING);
+	board_control(board, 0, NPU_SLOT_DETACH);
 	board_attach(board, 2, 0);
 	board_run(board, 10000);
-	assert_int_equal(state_of(board, 2), NPU_SLOT_STATE_WAITING);
+	assert_int_equal(board_state(board, 2), NPU_SLOT_STATE_WAITING);
 	npu_model_doorbell(board->model, 0, NPU_DOORBELL_SIGNAL, 9ull << 48 | 1, 8);
 	board_run(board, 10000);
 	assert_int_equal(board_semaphore(board, 0, 10), 1);

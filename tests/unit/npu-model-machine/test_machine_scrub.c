@@ -20,11 +20,6 @@
 enum { IN = 1, AT_LOCAL, AT_WINDOW, SHAPE, ACTIVATIONS, WEIGHTS, SUMS, TO_LOCAL, TO_WINDOW,
        TO_SUMS };
 
-static void control(struct board *board, unsigned int slot, uint32_t value)
-{
-	npu_model_core_write(board->model, NPU_REG_SLOT(slot) + NPU_SLOT_CONTROL, value);
-}
-
 static void load(struct program *program, unsigned int reg, struct npu_td td)
 {
 	program_descriptor(program, reg, &td);
@@ -137,7 +132,7 @@ static uint64_t execute(struct board *board, unsigned int context, const struct 
 	board_ring_doorbell(board, context);
 	board_run(board, 100000);
 	assert_int_equal(record->status, status);
-	control(board, 0, NPU_SLOT_DETACH);
+	board_control(board, 0, NPU_SLOT_DETACH);
 	board_run(board, 10000);
 	return record->start - rung;
 }
