@@ -350,6 +350,8 @@ static void grant(struct mock *mock, unsigned int number, uint32_t mask)
 	struct mock_slot *slot = &mock->slot[number];
 	uint32_t all = mock->config.clusters == 32 ? ~0u : (1u << mock->config.clusters) - 1;
 
+	if (mask && (slot->state == NPU_SLOT_STATE_FREE || slot->state == NPU_SLOT_STATE_STOPPED))
+		mock_complain(mock, "slot %u got clusters in state %u", number, slot->state);
 	slot->written_grant = mask;
 	if (!mask) {
 		if (slot->state == NPU_SLOT_STATE_RUNNING)
