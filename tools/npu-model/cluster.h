@@ -104,6 +104,9 @@ struct npu_front_end {
 	struct npu_td td[NPU_TD_COUNT];
 	struct npu_job own;		/* the instruction executed at decode */
 	uint32_t instruction;		/* first four bytes of the one at `offset`; 0: unknown */
+	uint32_t points;		/* POINTs come to since the task started or came back */
+	bool leaving;			/* stops at the one at `offset` */
+	struct npu_save_state held;	/* of a task that comes back, until it goes on */
 };
 
 struct npu_cluster {
@@ -143,6 +146,10 @@ void npu_front_end_init(struct npu_cluster *cluster);
 void npu_front_end_begin(struct npu_model *model, struct npu_cluster *cluster, uint32_t offset,
 			 uint64_t time);
 
+/** npu_front_end_jump() - go on at @offset, first decode at @time; nothing is in the buffer */
+void npu_front_end_jump(struct npu_model *model, struct npu_cluster *cluster, uint32_t offset,
+			uint64_t time);
+
 /** npu_front_end_reset() - stop decoding and fetching, forget the buffer */
 void npu_front_end_reset(struct npu_model *model, struct npu_cluster *cluster);
 
@@ -165,6 +172,9 @@ void npu_engine_reset(struct npu_model *model, struct npu_cluster *cluster, unsi
 
 /** npu_engine_space() - a free job to decode into; NULL while the queue is full */
 struct npu_job *npu_engine_space(struct npu_engine_unit *unit);
+
+/** npu_engine_queue_empty() - all instructions decoded for it have taken their tokens */
+bool npu_engine_queue_empty(const struct npu_engine_unit *unit);
 
 /** npu_engine_submit() - the job of npu_engine_space() is filled in, decoded in this cycle */
 void npu_engine_submit(struct npu_model *model, struct npu_cluster *cluster,

@@ -48,6 +48,7 @@ static void finish(struct npu_model *model, struct npu_slot *slot, const struct 
 	npu_context_counters_add(model, queue->context, counters);
 	queue->saved.active = false;
 	slot->preempt = false;
+	slot->keep = false;
 	npu_retire_task(model, slot, le64toh(exec->record), record, le16toh(exec->signal_sem),
 			events);
 	if (!queue->graph.active)
@@ -220,8 +221,10 @@ void npu_exec_admit(struct npu_model *model, struct npu_slot *slot)
 	npu_exec_try(model, slot);
 }
 
-static bool grant_fits(const struct npu_slot *slot)
+static bool grant_fits(const struct npu_slot *slot, const struct npu_saved_task *saved)
 {
+	if (saved->active && saved->window_kept && slot->grant_window != saved->window_base)
+		return false;
 	return (unsigned int)__builtin_popcount(slot->grant) >= slot->task.clusters &&
 	       slot->grant_window_bytes >= slot->task.window_bytes;
 }
@@ -242,7 +245,7 @@ void npu_exec_try(struct npu_model *model, struct npu_slot *slot)
 {
 	uint64_t scrub;
 
-	if (!grant_fits(slot)) {
+	if (!grant_fits(slot, &npu_slot_queue(model, slot)->saved)) {
 		if (slot->phase != NPU_PHASE_REQUEST) {
 			slot->phase = NPU_PHASE_REQUEST;
 			npu_slot_raise(model, slot, NPU_SLOT_EVENT_REQUEST);

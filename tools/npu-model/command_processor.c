@@ -118,6 +118,7 @@ static void slot_free(struct npu_model *model, struct npu_slot *slot, bool waiti
 	slot->grant = 0;
 	slot->revoke = false;
 	slot->preempt = false;
+	slot->keep = false;
 	slot->need_clusters = 0;
 	slot->need_global = 0;
 	if (!queue->error)
@@ -481,7 +482,7 @@ static bool can_be_asked_to_leave(const struct npu_slot *slot)
 static void control(struct npu_model *model, struct npu_slot *slot, uint32_t value)
 {
 	if (value & NPU_SLOT_PREEMPT && can_be_asked_to_leave(slot))
-		slot->preempt = true;
+		npu_preempt_ask(model, slot, value & NPU_SLOT_KEEP);
 	if (value & NPU_SLOT_KILL) {
 		kill(model, slot);
 	} else if (value & NPU_SLOT_DETACH) {
@@ -524,7 +525,7 @@ static void grant(struct npu_model *model, struct npu_slot *slot, uint32_t mask)
 		npu_event_schedule(&model->events, &slot->event, model->now);
 }
 
-static uint32_t slot_state(const struct npu_slot *slot)
+static uint32_t slot_state(const struct npu_model *model, const struct npu_slot *slot)
 {
 	static const uint8_t shown[] = {
 		[NPU_PHASE_FREE] = NPU_SLOT_STATE_FREE,
@@ -546,9 +547,11 @@ static uint32_t slot_state(const struct npu_slot *slot)
 		[NPU_PHASE_STOPPED] = NPU_SLOT_STATE_STOPPED,
 		[NPU_PHASE_LEAVING] = NPU_SLOT_STATE_RUNNING,
 	};
+	const struct npu_saved_task *saved = &model->command.queue[slot->queue].saved;
 	uint32_t queue = slot->phase == NPU_PHASE_FREE ? 0 : slot->queue;
+	bool kept = slot->phase == NPU_PHASE_REQUEST && saved->active && saved->window_kept;
 
-	return shown[slot->phase] | queue << 8;
+	return shown[slot->phase] | queue << 8 | (kept ? NPU_SLOT_STATE_KEPT : 0);
 }
 
 uint32_t npu_command_slot_read(const struct npu_model *model, unsigned int number,
@@ -558,7 +561,7 @@ uint32_t npu_command_slot_read(const struct npu_model *model, unsigned int numbe
 
 	switch (offset) {
 	case NPU_SLOT_STATE:
-		return slot_state(slot);
+		return slot_state(model, slot);
 	case NPU_SLOT_EVENT:
 		return slot->events;
 	case NPU_SLOT_NEED_CLUSTERS:

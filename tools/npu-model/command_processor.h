@@ -82,6 +82,8 @@ struct npu_graph {
 /* A task that was taken off its clusters; it belongs to the queue, like a GRAPH being run. */
 struct npu_saved_task {
 	bool active;
+	bool window_kept;		/* it comes back to the window it had, at window_base */
+	uint32_t window_base;
 	uint64_t start;
 	uint64_t budget_left;		/* cycles */
 	struct npu_task_counters counters;
@@ -127,6 +129,8 @@ struct npu_slot {
 	uint32_t grant_window, grant_window_bytes;	/* that came with it */
 	bool revoke;			/* firmware wrote 0 while a task runs */
 	bool preempt;			/* firmware wants the task off its clusters */
+	bool keep;			/* ... and keeps its window for it */
+	bool window_kept;		/* the point at which it is being saved needs that */
 	uint64_t save_bursts;		/* of the transfer to or from the save area */
 	struct npu_flow save_flow;
 	uint64_t copy_start, copy_work_start;
@@ -257,8 +261,14 @@ void npu_command_task_ended(struct npu_model *model, struct npu_task *task,
 /** npu_preempt_init() - set what never changes of a slot's transfers */
 void npu_preempt_init(struct npu_slot *slot);
 
+/** npu_preempt_ask() - the task leaves its clusters at its next point; @keep: NPU_SLOT_KEEP */
+void npu_preempt_ask(struct npu_model *model, struct npu_slot *slot, bool keep);
+
+/** npu_preempt_stops() - whether a cluster has to stop at its POINT number @point */
+bool npu_preempt_stops(const struct npu_model *model, const struct npu_task *task, uint32_t point);
+
 /**
- * npu_preempt_at_barrier() - all clusters of a running task have come to a barrier
+ * npu_preempt_at_barrier() - all clusters of a running task have come to a barrier or POINT
  *
  * Returns true when the task is asked to leave and the barrier is a point: it is being saved, and
  * its clusters stay at the barrier until they are reset.
@@ -268,11 +278,20 @@ bool npu_preempt_at_barrier(struct npu_model *model, struct npu_task *task);
 /** npu_preempt_save() - the latency before a save is over */
 void npu_preempt_save(struct npu_model *model, struct npu_slot *slot);
 
+/** npu_preempt_transfer() - @slot->save_bursts to or from the save area: SAVE or RESTORE */
+void npu_preempt_transfer(struct npu_model *model, struct npu_slot *slot,
+			  enum npu_slot_phase phase);
+
+/* --------------------------------------------------------- command_restore.c */
+
 /** npu_restore_begin() - the queue's saved task has got clusters: bring it back */
 void npu_restore_begin(struct npu_model *model, struct npu_slot *slot);
 
 /** npu_restore_work() - the latency before a restore is over */
 void npu_restore_work(struct npu_model *model, struct npu_slot *slot);
+
+/** npu_restore_end() - everything has been read: the task goes on */
+void npu_restore_end(struct npu_model *model, struct npu_slot *slot);
 
 /** npu_preempt_cancel() - give up a save or restore under way, if there is one */
 void npu_preempt_cancel(struct npu_model *model, struct npu_slot *slot);

@@ -339,6 +339,11 @@ struct npu_job *npu_engine_space(struct npu_engine_unit *unit)
 	return job_at(unit, unit->end);
 }
 
+bool npu_engine_queue_empty(const struct npu_engine_unit *unit)
+{
+	return unit->taken == unit->end;
+}
+
 const struct npu_job *npu_engine_working(struct npu_engine_unit *unit)
 {
 	if (unit->state == NPU_ENGINE_IDLE && unit->completed == unit->current)

@@ -200,6 +200,7 @@ static void go_to(struct npu_model *model, struct npu_cluster *cluster, uint32_t
 	front->instruction = 0;
 	front->tokens_taken = false;
 	front->drain = false;
+	front->leaving = false;
 	front->next_decode = model->now + cycles;
 	npu_event_schedule(&model->events, &front->step, front->next_decode);
 }
@@ -264,6 +265,28 @@ void npu_front_end_go(struct npu_model *model, struct npu_cluster *cluster, uint
 	cluster->front.barrier = NPU_BARRIER_GO;
 	cluster->front.next_decode = time;
 	npu_event_schedule(&model->events, &cluster->front.step, time);
+}
+
+/* A barrier for a task that is to leave here, nothing for others. */
+static void point(struct npu_model *model, struct npu_cluster *cluster,
+		  const struct npu_operation *operation)
+{
+	struct npu_front_end *front = &cluster->front;
+	struct npu_task *task = cluster->task;
+
+	if (!front->leaving) {
+		/* So decode is not far ahead of what is at work: looked at again when one is taken. */
+		if (!npu_engine_queue_empty(&cluster->engine[NPU_ENGINE_MAC]) ||
+		    !npu_engine_queue_empty(&cluster->engine[NPU_ENGINE_VECTOR]))
+			return;
+		front->points += !task->returning;
+		if (task->returning || !npu_preempt_stops(model, task, front->points)) {
+			go_to(model, cluster, front->offset + NPU_INSN_BYTES, 1);
+			return;
+		}
+		front->leaving = true;
+	}
+	barrier(model, cluster, operation);
 }
 
 static void load_descriptor(struct npu_model *model, struct npu_cluster *cluster,
@@ -345,7 +368,7 @@ static void execute(struct npu_model *model, struct npu_cluster *cluster,
 }
 
 /*
- * The last three wait for more than tokens: theirs are taken once, at first sight, which is
+ * The first four may wait for more than tokens: theirs are taken once, at first sight, which is
  * remembered until the instruction is done.
  */
 static void decode_own(struct npu_model *model, struct npu_cluster *cluster,
@@ -362,6 +385,9 @@ static void decode_own(struct npu_model *model, struct npu_cluster *cluster,
 		break;
 	case NPU_OP_BARRIER:
 		barrier(model, cluster, operation);
+		break;
+	case NPU_OP_POINT:
+		point(model, cluster, operation);
 		break;
 	case NPU_OP_END:
 		end_stream(model, cluster, operation);
@@ -512,10 +538,25 @@ void npu_front_end_reset(struct npu_model *model, struct npu_cluster *cluster)
 	front->fetching = false;
 	front->drain = false;
 	front->tokens_taken = false;
+	front->leaving = false;
 	front->barrier = NPU_BARRIER_NONE;
 	front->depth = 0;
 	for (unsigned int i = 0; i < NPU_FETCH_BLOCKS; i++)
 		front->block[i].present = false;
+}
+
+void npu_front_end_jump(struct npu_model *model, struct npu_cluster *cluster, uint32_t offset,
+			uint64_t time)
+{
+	struct npu_front_end *front = &cluster->front;
+
+	front->running = true;
+	front->points = 0;
+	front->offset = offset;
+	front->instruction = 0;
+	front->own.program_offset = 0;
+	front->next_decode = time;
+	npu_event_schedule(&model->events, &front->step, time);
 }
 
 void npu_front_end_begin(struct npu_model *model, struct npu_cluster *cluster, uint32_t offset,
@@ -525,13 +566,8 @@ void npu_front_end_begin(struct npu_model *model, struct npu_cluster *cluster, u
 	uint32_t number = offset / NPU_FETCH_BLOCK_BYTES;
 
 	memset(front->td, 0, sizeof(front->td));
-	front->running = true;
-	front->offset = offset;
-	front->instruction = 0;
-	front->own.program_offset = 0;
-	front->next_decode = time;
 	touch_block(model, cluster->task, number);
 	count_fetch(model, cluster->task, block_bursts(cluster->task, number));
 	load_block(model, cluster, number);
-	npu_event_schedule(&model->events, &front->step, time);
+	npu_front_end_jump(model, cluster, offset, time);
 }

@@ -580,6 +580,9 @@ static void instruction(struct reader *reader, struct word mnemonic, struct suff
 			insn->imm32 = htole32((uint32_t)number(reader, "a table's offset",
 							       UINT32_MAX));
 		return;
+	case NPU_OP_POINT:
+		insn->imm32 = htole32((uint32_t)number(reader, "a table's offset", UINT32_MAX));
+		return;
 	default:
 		fail(reader, "'%.*s' is no instruction", shown(mnemonic), mnemonic.text);
 	}

@@ -168,6 +168,9 @@ static void put_instruction(struct writer *writer, const struct npu_insn *insn)
 		if (insn->imm32)
 			put(writer, " point 0x%x", le32toh(insn->imm32));
 		break;
+	case NPU_OP_POINT:
+		put(writer, " 0x%x", le32toh(insn->imm32));
+		break;
 	case NPU_OP_MARK:
 		put(writer, " %s %u", engine ? engine : "?", le32toh(insn->imm32));
 		break;

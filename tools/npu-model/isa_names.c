@@ -17,6 +17,7 @@ const char *npu_isa_opcode_name(unsigned int opcode)
 		[NPU_OP_ENDLOOP] = "endloop",
 		[NPU_OP_SYNC] = "sync",
 		[NPU_OP_BARRIER] = "barrier",
+		[NPU_OP_POINT] = "point",
 		[NPU_OP_MARK] = "mark",
 		[NPU_OP_DMA] = "dma",
 		[NPU_OP_MAC] = "mac",

@@ -232,6 +232,15 @@ static int decode_barrier(struct decoder *decoder)
 	return 0;
 }
 
+static int decode_point(struct decoder *decoder)
+{
+	const struct npu_operation *out = decoder->out;
+
+	if (!out->imm32 || out->wait[0] || out->wait[1])
+		return decoder_fail(decoder, NPU_ERROR_ILLEGAL_INSTRUCTION);
+	return decode_barrier(decoder);
+}
+
 /* SYNC and MARK go to the engine they name. */
 static int decode_for_engine(struct decoder *decoder)
 {
@@ -276,6 +285,8 @@ static int decode_opcode(struct decoder *decoder)
 		return decode_plain(decoder, false, false);
 	case NPU_OP_BARRIER:
 		return decode_barrier(decoder);
+	case NPU_OP_POINT:
+		return decode_point(decoder);
 	case NPU_OP_LDTD:
 	case NPU_OP_TDSET:
 		return decode_descriptor_change(decoder);

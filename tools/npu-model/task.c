@@ -49,6 +49,7 @@ void npu_task_resume(struct npu_model *model, struct npu_task *task, uint64_t bu
 	uint64_t first_decode = model->now + model->config.dispatch_cycles;
 
 	task->running = true;
+	task->returning = false;
 	task->ended = 0;
 	task->arrived = 0;
 	memset(task->token, 0, sizeof(task->token));
@@ -63,6 +64,46 @@ void npu_task_resume(struct npu_model *model, struct npu_task *task, uint64_t bu
 	npu_event_schedule(&model->events, &task->budget, model->now + budget_cycles);
 }
 
+static void set_state(struct npu_task *task, struct npu_cluster *cluster, bool first,
+		      const struct npu_save_state *state)
+{
+	struct npu_front_end *front = &cluster->front;
+
+	front->depth = le32toh(state->depth);
+	for (unsigned int i = 0; i < front->depth; i++)
+		front->loop[i] = (struct npu_loop){
+			.body = le32toh(state->loop[i].body),
+			.left = le32toh(state->loop[i].left),
+		};
+	memcpy(cluster->token, state->token, sizeof(state->token));
+	if (first)
+		memcpy(task->token, state->shared_token, sizeof(state->shared_token));
+	memcpy(front->td, state->descriptor, sizeof(state->descriptor));
+}
+
+void npu_task_set_states(struct npu_model *model, struct npu_task *task)
+{
+	for (unsigned int i = 0; i < task->clusters; i++) {
+		struct npu_cluster *cluster = &model->clusters[task->cluster[i]];
+
+		set_state(task, cluster, !i, &cluster->front.held);
+	}
+}
+
+static void go_on(struct npu_model *model, struct npu_task *task)
+{
+	uint64_t time = model->now + model->config.barrier_cycles;
+
+	task->returning = false;
+	task->ended = 0;
+	npu_task_set_states(model, task);
+	for (unsigned int i = 0; i < task->clusters; i++) {
+		struct npu_cluster *cluster = &model->clusters[task->cluster[i]];
+
+		npu_front_end_jump(model, cluster, le32toh(cluster->front.held.offset), time);
+	}
+}
+
 void npu_task_stop(struct npu_model *model, struct npu_task *task)
 {
 	npu_event_cancel(&model->events, &task->budget);
@@ -75,7 +116,11 @@ void npu_task_stream_ended(struct npu_model *model, struct npu_task *task)
 {
 	struct npu_outcome done = { .status = NPU_STATUS_DONE };
 
-	if (++task->ended == task->clusters)
+	if (++task->ended < task->clusters)
+		return;
+	if (task->returning)
+		go_on(model, task);
+	else
 		npu_command_task_ended(model, task, &done);
 }
 

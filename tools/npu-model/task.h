@@ -52,6 +52,8 @@ struct npu_task {
 	uint32_t program_bytes;
 	uint32_t first[NPU_PROGRAM_CLUSTERS_MAX];	/* offsets at which the streams begin */
 	uint32_t window_base, window_bytes;	/* in global SRAM */
+	bool returning;			/* streams run that bring back what the task needs */
+	uint32_t leave_at;		/* number of the POINT, when it is to leave */
 	uint64_t save_area;		/* VA; of save_bytes a cluster, 0: is not preempted */
 	uint32_t save_bytes;
 	uint64_t budget_left;		/* cycles, while it is being saved */
@@ -75,9 +77,12 @@ void npu_task_begin(struct npu_model *model, struct npu_task *task, uint64_t bud
 /**
  * npu_task_resume() - the task goes on, as npu_task_begin() but with its start and counters
  *
- * Streams go on at @first; tokens, loops and descriptors are to be set afterwards.
+ * Streams go on at @first, with tokens, loops and descriptors of zeroes.
  */
 void npu_task_resume(struct npu_model *model, struct npu_task *task, uint64_t budget_cycles);
+
+/** npu_task_set_states() - descriptors, loops and tokens are what the front ends hold for it */
+void npu_task_set_states(struct npu_model *model, struct npu_task *task);
 
 /**
  * npu_task_stop() - take a running task off its clusters, whatever they are doing

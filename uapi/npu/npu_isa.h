@@ -223,6 +223,8 @@ enum npu_opcode {
 	NPU_OP_BARRIER = 0x07,	/* waits for all engines, then for all clusters of the gang;
 				 * imm32 = offset of a struct npu_point, or 0 */
 	NPU_OP_MARK = 0x08,	/* subop = engine; imm32 = mark index: time stamp to the profile area */
+	NPU_OP_POINT = 0x09,	/* a BARRIER for a task that is to leave here, nothing for others;
+				 * imm32 = offset of a struct npu_point */
 	NPU_OP_DMA = 0x10,	/* subop bit 0: channel; dst, src0; imm16 = multicast mask or 0 */
 	NPU_OP_MAC = 0x20,	/* subop NPU_MAC_*; src0 activations, src1 weights, src2 window */
 	NPU_OP_OUT = 0x30,	/* subop NPU_OUT_*; dst, src0 channel parameters, src1 stage, src2 residual */

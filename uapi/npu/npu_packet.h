@@ -284,13 +284,18 @@ struct npu_program_header {
 };
 
 /*
- * A point where a task can be taken off its clusters: a BARRIER whose imm32 is the offset, in the
- * program, of this table. What its ranges do not name is lost there.
+ * A point where a task can be taken off its clusters: a BARRIER or POINT whose imm32 is the offset,
+ * in the program, of this table. What its ranges do not name is lost there.
  */
 struct npu_point {
 	__le32 count;		/* ranges that follow, 0..NPU_POINT_RANGES_MAX */
-	__le32 reserved[3];
+	__le32 flags;		/* NPU_POINT_* */
+	__le32 resume;		/* offset of a stream to run first when the task comes back; 0: none */
+	__le32 reserved;
 };
+
+#define NPU_POINT_WINDOW	(1u << 0)	/* the window has to be as it was left, all of it */
+#define NPU_POINT_FLAGS_ALL	0x1u
 
 struct npu_point_range {
 	__le32 space;		/* enum npu_space: local SRAM of the cluster, or the window */

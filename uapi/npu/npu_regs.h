@@ -163,7 +163,11 @@
 						 * stops the queue */
 #define NPU_SLOT_PREEMPT		(1u << 12)	/* take the running task off its clusters at its next
 						 * point; then the slot is in REQUEST, without a grant */
-#define NPU_SLOT_STATE			0x04	/* NPU_SLOT_STATE_* in [7:0], queue in [15:8] */
+#define NPU_SLOT_KEEP			(1u << 13)	/* with PREEMPT: its window stays reserved for the task, so
+						 * it can leave at a point that needs it, too */
+#define NPU_SLOT_STATE			0x04	/* NPU_SLOT_STATE_* in [7:0], queue in [15:8], KEPT */
+#define NPU_SLOT_STATE_KEPT		(1u << 16)	/* REQUEST of a task that was preempted and needs the window
+						 * it had */
 #define NPU_SLOT_STATE_FREE		0u
 #define NPU_SLOT_STATE_EMPTY		1u	/* no valid packet */
 #define NPU_SLOT_STATE_WAITING		2u	/* on semaphores */

@@ -54,7 +54,7 @@ static void bench_open(struct bench *bench, const char *configuration)
 }
 
 enum kind { MAC, OUT, VEC, REDUCE, EXPSUM, LAYOUT, DMA, LDTD, TDSET, LOOP, SYNC, MARK, BARRIER,
-	    POINT, END, KINDS };
+	    BARRIER_POINT, POINT, END, KINDS };
 
 static const struct npu_insn instructions[KINDS] = {
 	[MAC] = { .opcode = NPU_OP_MAC, .dst = NONE, .src = { X, W, WINDOW }, .imm32 = 32 },
@@ -77,7 +77,9 @@ static const struct npu_insn instructions[KINDS] = {
 	[MARK] = { .opcode = NPU_OP_MARK, .subop = NPU_ENGINE_MAC, .dst = NONE,
 		   .src = { NONE, NONE, NONE }, .imm32 = 77 },
 	[BARRIER] = { .opcode = NPU_OP_BARRIER, .dst = NONE, .src = { NONE, NONE, NONE } },
-	[POINT] = { .opcode = NPU_OP_BARRIER, .dst = NONE, .src = { NONE, NONE, NONE },
+	[BARRIER_POINT] = { .opcode = NPU_OP_BARRIER, .dst = NONE, .src = { NONE, NONE, NONE },
+			    .imm32 = 4 * NPU_POINT_ALIGN },
+	[POINT] = { .opcode = NPU_OP_POINT, .dst = NONE, .src = { NONE, NONE, NONE },
 		    .imm32 = 4 * NPU_POINT_ALIGN },
 	[END] = { .opcode = NPU_OP_END, .dst = NONE, .src = { NONE, NONE, NONE } },
 };
@@ -108,7 +110,7 @@ static void accepted(void **state)
 	static const uint8_t engines[KINDS] = {
 		NPU_ENGINE_MAC, NPU_ENGINE_OUT, NPU_ENGINE_VECTOR, NPU_ENGINE_VECTOR,
 		NPU_ENGINE_VECTOR, NPU_ENGINE_LAYOUT, NPU_ENGINE_DMA0, 0, 0, 0, NPU_ENGINE_OUT,
-		NPU_ENGINE_MAC, 0, 0, 0,
+		NPU_ENGINE_MAC, 0, 0, 0, 0,
 	};
 	struct bench bench;
 	unsigned int i;
@@ -129,7 +131,7 @@ static const struct {
 #define BYTE(kind, field, value, error) \
 	{ kind, offsetof(struct npu_insn, field), value, NPU_ERROR_##error }
 	BYTE(END, opcode, 0x00, ILLEGAL_INSTRUCTION),
-	BYTE(END, opcode, 0x09, ILLEGAL_INSTRUCTION),
+	BYTE(END, opcode, 0x0a, ILLEGAL_INSTRUCTION),
 	BYTE(END, opcode, 0xff, ILLEGAL_INSTRUCTION),
 	BYTE(END, subop, 1, ILLEGAL_INSTRUCTION),
 	BYTE(END, dst, 0, ILLEGAL_INSTRUCTION),
@@ -142,8 +144,13 @@ static const struct {
 	BYTE(END, release[1], 0x3f, ILLEGAL_INSTRUCTION),
 	BYTE(BARRIER, imm32, 1, ILLEGAL_INSTRUCTION),
 	BYTE(BARRIER, imm32, NPU_POINT_ALIGN / 2, ILLEGAL_INSTRUCTION),
+	BYTE(BARRIER_POINT, release[0], NPU_TOKEN(0), ILLEGAL_INSTRUCTION),
+	BYTE(BARRIER_POINT, release[1], NPU_TOKEN(33), ILLEGAL_INSTRUCTION),
 	BYTE(POINT, release[0], NPU_TOKEN(0), ILLEGAL_INSTRUCTION),
-	BYTE(POINT, release[1], NPU_TOKEN(33), ILLEGAL_INSTRUCTION),
+	BYTE(POINT, wait[1], NPU_TOKEN(0), ILLEGAL_INSTRUCTION),
+	BYTE(POINT, imm32, 0, ILLEGAL_INSTRUCTION),
+	BYTE(POINT, imm32, 1, ILLEGAL_INSTRUCTION),
+	BYTE(POINT, subop, 1, ILLEGAL_INSTRUCTION),
 	BYTE(LDTD, dst, 64, ILLEGAL_INSTRUCTION),
 	BYTE(LDTD, dst, NONE, ILLEGAL_INSTRUCTION),
 	BYTE(LDTD, src[0], 1, ILLEGAL_INSTRUCTION),

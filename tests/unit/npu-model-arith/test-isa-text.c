@@ -66,6 +66,7 @@ static void every_form(void **state)
 		{ "sync layout wait t1 g31 release t31",
 		  { 0x06, 6, { 0x81, 0xbf }, { 0x9f, 0 }, N, { N, N, N }, 0, 0 } },
 		{ "barrier release - t0", { 0x07, 0, { 0 }, { 0, 0x80 }, N, { N, N, N }, 0, 0 } },
+		{ "point 0x140", { 0x09, 0, { 0 }, { 0 }, N, { N, N, N }, 0, 0x140 } },
 		{ "barrier point 0x140", { 0x07, 0, { 0 }, { 0 }, N, { N, N, N }, 0, 0x140 } },
 		{ "mark dma1 4294967295",
 		  { 0x08, 2, { 0 }, { 0 }, N, { N, N, N }, 0, 0xffffffff } },

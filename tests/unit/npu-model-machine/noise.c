@@ -128,6 +128,7 @@ static struct npu_insn random_insn(void)
 {
 	static const uint8_t opcodes[] = {
 		NPU_OP_TDSET, NPU_OP_LOOP, NPU_OP_LOOP, NPU_OP_ENDLOOP, NPU_OP_SYNC, NPU_OP_BARRIER,
+		NPU_OP_POINT,
 		NPU_OP_MARK, NPU_OP_DMA, NPU_OP_DMA, NPU_OP_DMA, NPU_OP_MAC, NPU_OP_MAC, NPU_OP_OUT,
 		NPU_OP_VEC, NPU_OP_VEC, NPU_OP_LAYOUT, NPU_OP_DMA, NPU_OP_VEC, NPU_OP_MAC,
 		NPU_OP_LAYOUT, NPU_OP_SYNC,
@@ -159,6 +160,9 @@ static struct npu_insn random_insn(void)
 		break;
 	case NPU_OP_SYNC:
 		insn.subop = (uint8_t)noise_below(7);
+		break;
+	case NPU_OP_POINT:
+		insn.imm32 = 16 * noise_below(8);
 		break;
 	case NPU_OP_MARK:
 		insn.subop = (uint8_t)noise_below(7);

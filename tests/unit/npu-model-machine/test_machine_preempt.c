@@ -31,12 +31,28 @@ struct variant {
 	uint32_t count;			/* of ranges */
 	uint32_t point;			/* 0: where the table is */
 	uint32_t bytes;			/* of the first range */
+	uint8_t opcode;
+	uint32_t flags;
+	bool again;			/* the step is loaded again, not saved */
+	bool uneven;			/* the second cluster is slower */
 };
 
 static const struct variant good = {
 	.save_bytes = sizeof(struct npu_save_state) + 2 * SUM_BYTES + SHARE,
 	.count = 3,
 	.bytes = SUM_BYTES,
+	.opcode = NPU_OP_BARRIER,
+};
+
+/* A POINT; what it needs beside the sums is loaded again, or kept in the window. */
+static const struct variant again = {
+	.save_bytes = sizeof(struct npu_save_state) + SUM_BYTES,
+	.count = 1,
+	.bytes = SUM_BYTES,
+	.opcode = NPU_OP_POINT,
+	.flags = NPU_POINT_WINDOW,
+	.again = true,
+	.uneven = true,
 };
 
 static void load(struct program *program, unsigned int reg, struct npu_td td)
@@ -65,9 +81,12 @@ static void sync(struct program *program, unsigned int wait, unsigned int releas
  * moves on; a point in every turn. At the end the window goes out. Tokens released before the loop
  * are taken behind it.
  */
-static void emit_stream(struct program *program, unsigned int cluster, uint32_t point)
+static void emit_stream(struct program *program, unsigned int cluster, uint32_t point,
+			const struct variant *variant)
 {
 	int64_t own = (int64_t)cluster * SHARE;
+	/* A POINT does not wait until the sum has been put there. */
+	unsigned int put = variant->opcode == NPU_OP_POINT ? TOKEN_PUT : 0;
 
 	load(program, IN, dense(NPU_SPACE_DRAM, 0, own, NPU_DTYPE_FP16, 1, 1, 4, 256));
 	load(program, SUM, dense(NPU_SPACE_LOCAL, 0, 0, NPU_DTYPE_FP16, 1, 1, 4, 256));
@@ -78,13 +97,20 @@ static void emit_stream(struct program *program, unsigned int cluster, uint32_t 
 	sync(program, TOKEN_LOADED, TOKEN_KEPT);
 	if (!cluster)
 		sync(program, 0, SHARED_KEPT);
+	if (put)
+		sync(program, 0, put);
 	program_emit(program, INSN(.opcode = NPU_OP_LOOP, .imm32 = TURNS));
 	program_emit(program, INSN(.opcode = NPU_OP_VEC, .subop = NPU_VEC_ADD, .dst = SUM,
-				   .src = { SUM, STEP }, .release = { NPU_TOKEN(TOKEN_ADDED) }));
-	move(program, PUT, SUM, TOKEN_ADDED, 0);
+				   .src = { SUM, STEP }, .wait = { put ? NPU_TOKEN(put) : 0 },
+				   .release = { NPU_TOKEN(TOKEN_ADDED) }));
+	move(program, PUT, SUM, TOKEN_ADDED, put);
 	program_emit(program, INSN(.opcode = NPU_OP_TDSET, .subop = NPU_TDSET_ADD_ADDRESS,
 				   .dst = PUT, .imm32 = SUM_BYTES));
-	program_emit(program, INSN(.opcode = NPU_OP_BARRIER, .imm32 = point));
+	program_emit(program, INSN(.opcode = variant->opcode, .imm32 = point));
+	if (variant->uneven && cluster) {
+		program_emit(program, INSN(.opcode = NPU_OP_LOOP, .imm32 = 100));
+		program_emit(program, INSN(.opcode = NPU_OP_ENDLOOP));
+	}
 	program_emit(program, INSN(.opcode = NPU_OP_ENDLOOP));
 	sync(program, TOKEN_KEPT, 0);
 	if (cluster)
@@ -92,6 +118,18 @@ static void emit_stream(struct program *program, unsigned int cluster, uint32_t 
 	load(program, FROM_WINDOW, dense(NPU_SPACE_GLOBAL, 0, own, NPU_DTYPE_INT8, 1, 1, 1, SHARE));
 	load(program, OUT, dense(NPU_SPACE_DRAM, 1, own, NPU_DTYPE_INT8, 1, 1, 1, SHARE));
 	move(program, OUT, FROM_WINDOW, 0, 0);
+	program_emit(program, INSN(.opcode = NPU_OP_END));
+}
+
+/* Loads the step again; the state of before comes back behind it. */
+static void emit_resume(struct program *program, unsigned int cluster, struct npu_point *point)
+{
+	point->resume = program->size;
+	load(program, IN, dense(NPU_SPACE_DRAM, 0, (int64_t)cluster * SHARE, NPU_DTYPE_FP16, 1, 1,
+				4, 256));
+	load(program, STEP, dense(NPU_SPACE_LOCAL, 0, 0x1000, NPU_DTYPE_FP16, 1, 1, 4, 256));
+	program_emit(program, INSN(.opcode = NPU_OP_POINT, .imm32 = NPU_POINT_ALIGN));
+	move(program, STEP, IN, 0, TOKEN_KEPT);
 	program_emit(program, INSN(.opcode = NPU_OP_END));
 }
 
@@ -106,7 +144,9 @@ static struct program make_program(struct board *board, unsigned int context,
 	program.header->global_bytes = CLUSTERS * SHARE;
 	program.header->save_bytes = variant->save_bytes;
 	for (unsigned int cluster = 0; cluster < CLUSTERS; cluster++) {
-		const struct npu_point header = { .count = variant->count };
+		const struct npu_point header = {
+			.count = variant->count, .flags = variant->flags,
+		};
 		const struct npu_point_range range[3] = {
 			{ .space = NPU_SPACE_LOCAL, .offset = 0, .bytes = variant->bytes },
 			{ .space = NPU_SPACE_LOCAL, .offset = 0x1000, .bytes = SUM_BYTES },
@@ -121,8 +161,12 @@ static struct program make_program(struct board *board, unsigned int context,
 	}
 	for (unsigned int cluster = 0; cluster < CLUSTERS; cluster++) {
 		program_stream(&program, cluster);
-		emit_stream(&program, cluster, variant->point ? variant->point : table[cluster]);
+		emit_stream(&program, cluster, variant->point ? variant->point : table[cluster],
+			    variant);
 	}
+	for (unsigned int cluster = 0; cluster < CLUSTERS && variant->again; cluster++)
+		emit_resume(&program, cluster,
+			    (struct npu_point *)((uint8_t *)program.header + table[cluster]));
 	program.header->bytes = program.size;
 	return program;
 }
@@ -197,10 +241,10 @@ static const uint8_t *output(struct board *board)
 }
 
 /* Output and record of a task that is left alone. */
-static struct npu_record alone(uint8_t *result, uint32_t flags)
+static struct npu_record alone_with(uint8_t *result, uint32_t flags, const struct variant *variant)
 {
 	struct board *board = make_board();
-	struct program program = make_program(board, 0, &good);
+	struct program program = make_program(board, 0, variant);
 	struct npu_record record;
 
 	board_grant(board, 0, 3, 0, CLUSTERS * SHARE);
@@ -212,6 +256,11 @@ static struct npu_record alone(uint8_t *result, uint32_t flags)
 	assert_int_equal(preemptions(board), 0);
 	board_destroy(board);
 	return record;
+}
+
+static struct npu_record alone(uint8_t *result, uint32_t flags)
+{
+	return alone_with(result, flags, &good);
 }
 
 /* A task of the other context on the same clusters and window, from beginning to end. */
@@ -262,6 +311,90 @@ static void test_equal_results(void **state)
 		board_destroy(board);
 	}
 	assert_true(taken > 20);
+}
+
+/*
+ * The same at POINTs that the clusters come to at different times: the window stays, other clusters,
+ * a task of another context beside it, what was loaded is loaded again.
+ */
+static void test_equal_results_again(void **state)
+{
+	static uint8_t expected[CLUSTERS * SHARE];
+	static uint8_t plain_output[CLUSTERS * SHARE];
+	const struct npu_record plain = alone_with(expected, NPU_EXEC_PREEMPT, &again);
+	unsigned int taken = 0;
+
+	(void)state;
+	alone(plain_output, 0);
+	assert_memory_equal(expected, plain_output, sizeof(expected));
+	for (uint64_t at = 0; at < plain.end - plain.start; at += 29) {
+		struct board *board = make_board();
+		struct program program = make_program(board, 0, &again);
+		const struct npu_record *record = record_of(board, 0);
+
+		board_grant(board, 0, 3, 0x4000, CLUSTERS * SHARE);
+		submit(board, &program, NPU_EXEC_PREEMPT, 100);
+		assert_true(reach(board, 0, NPU_SLOT_STATE_RUNNING));
+		npu_model_run(board->model, at);
+		board_control(board, 0, NPU_SLOT_PREEMPT | NPU_SLOT_KEEP);
+		/* Asked once more, and once more while it comes back. */
+		npu_model_run(board->model, at % 100);
+		board_control(board, 0, NPU_SLOT_PREEMPT | NPU_SLOT_KEEP);
+		for (unsigned int i = 0; i < 2 && reach(board, 0, NPU_SLOT_STATE_REQUEST); i++) {
+			taken++;
+			assert_true(board_slot(board, 0, NPU_SLOT_STATE) & NPU_SLOT_STATE_KEPT);
+			disturb(board, 3, 0x20000);
+			/* Another window will not do. */
+			board_grant(board, 0, 3, 0x8000, CLUSTERS * SHARE);
+			npu_model_run(board->model, 1000);
+			assert_int_equal(board_state(board, 0), NPU_SLOT_STATE_REQUEST);
+			board_grant(board, 0, 3 << at % 3, 0x4000, CLUSTERS * SHARE);
+			npu_model_run(board->model, 600 + at % 900);
+			board_control(board, 0, NPU_SLOT_PREEMPT | NPU_SLOT_KEEP);
+		}
+		if (reach(board, 0, NPU_SLOT_STATE_REQUEST))
+			board_grant(board, 0, 3, 0x4000, CLUSTERS * SHARE);
+		board_run(board, LIMIT);
+		assert_int_equal(record->status, NPU_STATUS_DONE);
+		assert_int_equal(record->vector_cycles, plain.vector_cycles);
+		assert_int_equal(board_semaphore(board, 0, 3), 1);
+		assert_memory_equal(output(board), expected, sizeof(expected));
+		board_destroy(board);
+	}
+	assert_true(taken > 40);
+}
+
+/* A point that needs the window is a barrier when nobody keeps it; POINT costs a cycle of decode. */
+static void test_point_alone(void **state)
+{
+	static uint8_t expected[CLUSTERS * SHARE];
+	struct variant even = again;
+	struct npu_record none, points, barriers;
+
+	(void)state;
+	even.uneven = false;
+	points = alone_with(expected, NPU_EXEC_PREEMPT, &even);
+	barriers = alone(expected, NPU_EXEC_PREEMPT);
+	assert_true(points.end - points.start < barriers.end - barriers.start);
+	for (unsigned int i = 0; i < 2; i++) {
+		struct board *board = make_board();
+		struct program program = make_program(board, 0, &again);
+
+		board_grant(board, 0, 3, 0, CLUSTERS * SHARE);
+		submit(board, &program, NPU_EXEC_PREEMPT, 100);
+		assert_true(reach(board, 0, NPU_SLOT_STATE_RUNNING));
+		if (i)
+			board_control(board, 0, NPU_SLOT_PREEMPT);
+		board_run(board, LIMIT);
+		if (i)
+			assert_true(record_of(board, 0)->end - record_of(board, 0)->start >
+				    none.end - none.start);
+		none = *record_of(board, 0);
+		assert_int_equal(none.status, NPU_STATUS_DONE);
+		assert_int_equal(preemptions(board), 0);
+		assert_memory_equal(output(board), expected, sizeof(expected));
+		board_destroy(board);
+	}
 }
 
 /* At every point there is; out of its slot and into another one in between. */
@@ -527,10 +660,11 @@ static void test_part_of_a_restore(void **state)
 	(void)state;
 	for (unsigned int page = 1; page < 3; page++) {
 		struct board *board = preempted(100);
-		struct program reader = make_reader(board);
 		const uint8_t *seen = board_at(board, 1, OUTPUT);
+		struct program reader;
 
 		disturb(board, 3, 0);
+		reader = make_reader(board);
 		*board_entry(board, 0, board_va(board, SAVE + page * 0x1000), 0) = 0;
 		npu_model_register_write(board->model, NPU_REG_TLB_INVALIDATE, 1);
 		board_grant(board, 0, 3, 0, CLUSTERS * SHARE);
@@ -653,6 +787,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_equal_results),
+		cmocka_unit_test(test_equal_results_again),
+		cmocka_unit_test(test_point_alone),
 		cmocka_unit_test(test_again_and_again),
 		cmocka_unit_test(test_cycles),
 		cmocka_unit_test(test_before_the_start),

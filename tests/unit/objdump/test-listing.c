@@ -104,7 +104,7 @@ static void test_likely_words(void **state)
 					   NPU_OP_LOOP,	   NPU_OP_ENDLOOP, NPU_OP_SYNC,
 					   NPU_OP_MARK,	   NPU_OP_DMA,	   NPU_OP_MAC,
 					   NPU_OP_OUT,	   NPU_OP_VEC,	   NPU_OP_LAYOUT,
-					   NPU_OP_BARRIER, NPU_OP_ILLEGAL };
+					   NPU_OP_BARRIER, NPU_OP_POINT,	   NPU_OP_ILLEGAL };
 	size_t bytes = WORDS * sizeof(uint32_t);
 	uint8_t *code = calloc(1, bytes);
 
