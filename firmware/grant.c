@@ -24,10 +24,12 @@ static struct resources resources;
 static u32 requesting;
 static u32 revoking;		/* 0 was written to GRANT, a task still runs on it */
 static u32 preempting;		/* ... which has been asked to leave at its next point */
+static u32 kept;		/* of holders: without clusters, with the window of a preempted task */
 static u64 given[SLOTS_MAX];	/* when */
 static u64 rank[SLOTS_MAX];
 static struct resources_need needs[SLOTS_MAX];
 static struct resources_grant had[QUEUES_MAX];	/* 0 clusters: nothing yet */
+static struct resources_grant held[SLOTS_MAX];	/* last given to the slot */
 
 void grant_init(void)
 {
@@ -56,7 +58,14 @@ void grant_check(unsigned int slot)
 {
 	if (!(revoking & BIT(slot)) || hw_read(NPU_REG_SLOT(slot) + NPU_SLOT_GRANT))
 		return;
-	grant_free(slot);
+	if (!slot_kept(slot)) {
+		grant_free(slot);
+		return;
+	}
+	revoking &= ~BIT(slot);
+	preempting &= ~BIT(slot);
+	kept |= BIT(slot);
+	resources_shrink(&resources, slot, 0);
 }
 
 void grant_free(unsigned int slot)
@@ -79,6 +88,7 @@ static void revoke(unsigned int slot)
  */
 static bool preempt(unsigned int asking, u64 now)
 {
+	bool keep = resources_window_fits(&resources, needs[asking].bytes, asking);
 	unsigned int slot;
 	bool early = false;
 
@@ -88,7 +98,7 @@ static bool preempt(unsigned int asking, u64 now)
 			early = true;
 			continue;
 		}
-		slot_preempt(slot);
+		slot_preempt(slot, keep);
 		preempting |= BIT(slot);
 	}
 	return early;
@@ -104,6 +114,8 @@ static void give(unsigned int slot, const struct resources_grant *grant, u64 now
 	requesting &= ~BIT(slot);
 	revoking &= ~BIT(slot);
 	preempting &= ~BIT(slot);
+	kept &= ~BIT(slot);
+	held[slot] = *grant;
 	given[slot] = now;
 	resources_take(&resources, slot, grant);
 	had[slot_queue(slot)] = *grant;
@@ -137,6 +149,28 @@ static void reject(unsigned int slot)
 		  slot, needs[slot].clusters, needs[slot].bytes);
 }
 
+/* Of what a slot needs, what has still to be found: its window may be there. */
+static struct resources_need missing(unsigned int slot)
+{
+	struct resources_need need = needs[slot];
+
+	if (grant_keeps(slot))
+		need.bytes = 0;
+	return need;
+}
+
+/* Clusters, and a window, which is the one that was kept where there is one. */
+static bool find(unsigned int slot, const struct resources_need *need, struct resources_grant *grant)
+{
+	if (!resources_find(&resources, need, BIT(slot), grant))
+		return false;
+	if (grant_keeps(slot)) {
+		grant->base = held[slot].base;
+		grant->bytes = held[slot].bytes;
+	}
+	return true;
+}
+
 static u32 larger(u32 first, u32 second)
 {
 	return first > second ? first : second;
@@ -148,12 +182,13 @@ static u32 larger(u32 first, u32 second)
  */
 static bool find_free(unsigned int slot, struct resources_grant *grant)
 {
-	struct resources_need most = resources_held(&resources, slot);
+	struct resources_need need = missing(slot);
+	struct resources_need most;
 
-	most.clusters = larger(most.clusters, needs[slot].clusters);
-	most.bytes = larger(most.bytes, needs[slot].bytes);
-	return resources_find(&resources, &most, BIT(slot), grant) ||
-	       resources_find(&resources, &needs[slot], BIT(slot), grant);
+	most = resources_held(&resources, slot);
+	most.clusters = larger(most.clusters, need.clusters);
+	most.bytes = need.bytes ? larger(most.bytes, need.bytes) : 0;
+	return find(slot, &most, grant) || find(slot, &need, grant);
 }
 
 /*
@@ -162,6 +197,7 @@ static bool find_free(unsigned int slot, struct resources_grant *grant)
  */
 static bool trim(unsigned int asking)
 {
+	struct resources_need need = missing(asking);
 	u32 keep[SLOTS_MAX];
 	u32 unused = 0;
 	u32 trimmed = 0;
@@ -177,7 +213,7 @@ static bool trim(unsigned int asking)
 		unused |= resources.clusters[slot] & ~keep[slot];
 		trimmed |= BIT(slot);
 	}
-	if (!trimmed || !resources_enough_with(&resources, &needs[asking], BIT(asking), unused))
+	if (!trimmed || !resources_enough_with(&resources, &need, BIT(asking), unused))
 		return false;
 	SET_EACH(slot, trimmed) {
 		u32 registers = NPU_REG_SLOT(slot);
@@ -199,7 +235,7 @@ static u32 list_victims(unsigned int asking, u64 now, u8 *victims)
 	u32 count = 0;
 	unsigned int slot;
 
-	SET_EACH(slot, resources.holders & ~(revoking | BIT(asking))) {
+	SET_EACH(slot, resources.holders & ~(revoking | kept | BIT(asking))) {
 		u32 state = slot_state(slot);
 		bool busy = state == NPU_SLOT_STATE_RUNNING || state == NPU_SLOT_STATE_FETCH;
 		unsigned int priority = slot_priority(slot);
@@ -222,18 +258,19 @@ static u32 list_victims(unsigned int asking, u64 now, u8 *victims)
 
 static enum outcome make_room(unsigned int asking, u64 now)
 {
+	struct resources_need need = missing(asking);
 	struct resources_grant grant;
 	u8 victims[SLOTS_MAX];
 	u32 count = list_victims(asking, now, victims);
 	unsigned int slot;
 	u32 robbed;
 
-	if (!resources_plan(&resources, &needs[asking], revoking | BIT(asking), victims, count,
+	if (!resources_plan(&resources, &need, revoking | BIT(asking), victims, count,
 			    &robbed))
 		return PASSED;
 	SET_EACH(slot, robbed)
 		revoke(slot);
-	if (!resources_find(&resources, &needs[asking], BIT(asking), &grant))
+	if (!find(asking, &need, &grant))
 		return CLOSED;
 	give_asked(asking, &grant, now);
 	return SERVED;
@@ -242,16 +279,29 @@ static enum outcome make_room(unsigned int asking, u64 now)
 static enum outcome serve(unsigned int slot, u64 now)
 {
 	struct resources_grant grant;
+	struct resources_need need;
 
+	/* Who holds nothing has nothing to keep. */
+	if (!(resources.holders & BIT(slot)) &&
+	    resources_find(&resources, &needs[slot], BIT(slot), &grant)) {
+		give_asked(slot, &grant, now);
+		return SERVED;
+	}
 	if (!resources_possible(&resources, &needs[slot])) {
 		reject(slot);
 		return SERVED;
 	}
+	need = missing(slot);
 	if (!find_free(slot, &grant) &&
-	    !(trim(slot) && resources_find(&resources, &needs[slot], BIT(slot), &grant)))
+	    !(trim(slot) && find(slot, &need, &grant)))
 		return make_room(slot, now);
 	give_asked(slot, &grant, now);
 	return SERVED;
+}
+
+bool grant_keeps(unsigned int slot)
+{
+	return kept & resources.holders & BIT(slot);
 }
 
 bool grant_wanted(void)

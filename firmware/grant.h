@@ -47,6 +47,13 @@ void grant_check(unsigned int slot);
 void grant_free(unsigned int slot);
 
 /**
+ * grant_keeps() - whether the slot's task was preempted and its window is kept for it
+ *
+ * Such a slot is not emptied: nobody else may have the window before the task has come back.
+ */
+bool grant_keeps(unsigned int slot);
+
+/**
  * grant_wanted() - whether some slot waits for resources
  */
 bool grant_wanted(void);

@@ -50,7 +50,8 @@ static u32 find_neighbours(u32 free, u32 count)
 {
 	u32 mask = lowest_mask(count);
 
-	for (u32 turn = count; turn <= CLUSTERS_MAX; turn++) {
+	/* A mask above all that is free cannot be in it, nor can the ones after it. */
+	for (u32 turn = count; turn <= CLUSTERS_MAX && mask <= free; turn++) {
 		if ((free & mask) == mask)
 			return mask;
 		mask <<= 1;
@@ -91,6 +92,13 @@ bool resources_enough_with(const struct resources *resources, const struct resou
 
 	return find_neighbours(free_clusters(resources, without) | clusters, need->clusters) &&
 	       window_find(&resources->windows, need->bytes, without, &base);
+}
+
+bool resources_window_fits(const struct resources *resources, u32 bytes, unsigned int slot)
+{
+	u32 base;
+
+	return window_find(&resources->windows, bytes, BIT(slot), &base);
 }
 
 void resources_shrink(struct resources *resources, unsigned int slot, u32 clusters)

@@ -89,6 +89,11 @@ void resources_shrink(struct resources *resources, unsigned int slot, u32 cluste
 u32 resources_lowest(const struct resources *resources, unsigned int slot, u32 count);
 
 /**
+ * resources_window_fits() - whether a window of @bytes is free while all but @slot keep theirs
+ */
+bool resources_window_fits(const struct resources *resources, u32 bytes, unsigned int slot);
+
+/**
  * resources_release() - a slot holds nothing any more
  */
 void resources_release(struct resources *resources, unsigned int slot);

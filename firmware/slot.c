@@ -45,14 +45,14 @@ void slot_detach(unsigned int slot)
 	grant_withdraw(slot);
 }
 
-void slot_preempt(unsigned int slot)
+void slot_preempt(unsigned int slot, bool keep)
 {
-	control(slot, NPU_SLOT_PREEMPT);
+	control(slot, NPU_SLOT_PREEMPT | (keep ? NPU_SLOT_KEEP : 0));
 }
 
 void slot_vacate(unsigned int slot)
 {
-	slot_preempt(slot);
+	slot_preempt(slot, false);
 	slot_detach(slot);
 }
 
@@ -66,6 +66,11 @@ void slot_kill(unsigned int slot)
 u32 slot_state(unsigned int slot)
 {
 	return hw_read(NPU_REG_SLOT(slot) + NPU_SLOT_STATE) & 0xff;
+}
+
+bool slot_kept(unsigned int slot)
+{
+	return hw_read(NPU_REG_SLOT(slot) + NPU_SLOT_STATE) & NPU_SLOT_STATE_KEPT;
 }
 
 u32 slot_attached(void)
@@ -142,14 +147,15 @@ static void poll(unsigned int slot, u64 now)
 		events |= take_events(slot);
 	if (events & NPU_SLOT_EVENT_STOPPED)
 		queue_stopped(slots[slot].queue);
+	if (state == NPU_SLOT_STATE_FREE) {
+		freed(slot, now);
+		return;
+	}
 	/* Something got done without asking. */
 	if (events & NPU_SLOT_EVENT_DONE)
 		slot_serve(slot, now);
 
 	switch (state) {
-	case NPU_SLOT_STATE_FREE:
-		freed(slot, now);
-		return;
 	case NPU_SLOT_STATE_STOPPED:
 		slot_detach(slot);
 		break;

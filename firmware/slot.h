@@ -25,8 +25,14 @@ void slot_vacate(unsigned int slot);
 
 /**
  * slot_preempt() - the running task leaves its clusters at its next point, if it has any
+ * @keep:	its window stays reserved for it, so points that need the window count, too
  */
-void slot_preempt(unsigned int slot);
+void slot_preempt(unsigned int slot, bool keep);
+
+/**
+ * slot_kept() - whether the slot's task was preempted and needs the window it had
+ */
+bool slot_kept(unsigned int slot);
 
 /**
  * slot_kill() - the same, but the running task ends now

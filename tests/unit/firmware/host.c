@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -30,7 +31,8 @@
 #define PROGRAMS	0x600000u
 #define SAVE_AREAS	0x700000u	/* 64 KiB a queue, of the first ones */
 #define SAVE_AREA_QUEUES 16u
-#define MEMORY_BYTES	0x800000u
+#define FREE		0x800000u
+#define MEMORY_BYTES	0x10000000u	/* of which only what is used takes memory */
 
 #define PAGE_ALL	0xdfu		/* valid, read, write, execute, user, accessed, dirty */
 #define BOOT_LIMIT	1000000
@@ -81,9 +83,10 @@ struct host *host_create(const char *config, const char *path)
 	char error[200];
 
 	assert_non_null(host);
-	host->memory = aligned_alloc(4096, MEMORY_BYTES);
-	assert_non_null(host->memory);
-	memset(host->memory, 0, MEMORY_BYTES);
+	host->free = FREE;
+	host->memory = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	assert_ptr_not_equal(host->memory, MAP_FAILED);
 	memcpy(host->memory + ROOT, &leaf, sizeof(leaf));
 	host->model = npu_model_create(config, &ops, host, error, sizeof(error));
 	if (!host->model)
@@ -100,7 +103,7 @@ struct host *host_create(const char *config, const char *path)
 void host_destroy(struct host *host)
 {
 	npu_model_destroy(host->model);
-	free(host->memory);
+	munmap(host->memory, MEMORY_BYTES);
 	free(host);
 }
 
@@ -451,6 +454,26 @@ void host_exec_within(struct host *host, unsigned int queue, uint64_t program, u
 	struct npu_packet_exec packet = exec_packet(host, queue, program, signal);
 
 	packet.budget = budget;
+	host_packet(host, queue, &packet);
+}
+
+uint64_t host_alloc(struct host *host, uint64_t bytes)
+{
+	uint64_t address = host->free;
+
+	host->free += (bytes + 4095) & ~4095ull;
+	assert_true(host->free <= MEMORY_BYTES);
+	return address;
+}
+
+void host_exec_task(struct host *host, unsigned int queue, uint64_t program, uint64_t arguments,
+		    uint32_t flags)
+{
+	struct npu_packet_exec packet = exec_packet(host, queue, program, NPU_SEM_NONE);
+
+	packet.header = NPU_PACKET_HEADER(NPU_PACKET_EXEC, flags, 0);
+	packet.arguments = arguments;
+	packet.argument_count = NPU_ARG_COUNT;
 	host_packet(host, queue, &packet);
 }
 

@@ -24,6 +24,7 @@ struct host {
 	uint8_t *memory;
 	uint64_t index[HOST_QUEUES];	/* packets written */
 	uint32_t programs;		/* made */
+	uint64_t free;			/* address of what host_alloc() gives next */
 	uint16_t sequence;
 	uint32_t reports;
 	struct npu_message report;	/* the last ERROR_EVENT */
@@ -83,6 +84,19 @@ uint64_t host_store(struct host *host, unsigned int clusters);
  * host_bad_program() - make one that the device refuses
  */
 uint64_t host_bad_program(struct host *host);
+
+/**
+ * host_alloc() - zeroed memory beside what the functions here use; returns its address
+ */
+uint64_t host_alloc(struct host *host, uint64_t bytes);
+
+/**
+ * host_exec_task() - publish an EXEC of a program with all arguments
+ * @flags:	NPU_EXEC_*
+ * @arguments:	address of NPU_ARG_COUNT of them
+ */
+void host_exec_task(struct host *host, unsigned int queue, uint64_t program, uint64_t arguments,
+		    uint32_t flags);
 
 /* Publish packets, without a doorbell. @signal and semaphores: NPU_SEM_NONE for none. */
 void host_exec(struct host *host, unsigned int queue, uint64_t program, unsigned int signal);

@@ -308,7 +308,7 @@ static void control(struct mock *mock, unsigned int number, uint32_t value)
 {
 	struct mock_slot *slot = &mock->slot[number];
 
-	if (value == NPU_SLOT_PREEMPT) {
+	if ((value & ~NPU_SLOT_KEEP) == NPU_SLOT_PREEMPT) {
 		/* The tasks here have no points. */
 		return;
 	} else if (value & NPU_SLOT_ATTACH) {
