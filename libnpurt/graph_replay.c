@@ -443,7 +443,7 @@ static struct npurt_unit_run *unit_of_task(struct npurt_task *task)
 }
 
 /* One GRAPH for each part of the list that fits one, then the SIGNAL for all of them. */
-static void publish(struct npurt_queue *queue, struct npurt_task *task, uint64_t index)
+static __le32 fill(struct npurt_queue *queue, struct npurt_task *task, uint64_t index)
 {
 	struct npurt_unit_run *run = unit_of_task(task);
 	struct npurt_replay *replay = run->replay;
@@ -473,11 +473,12 @@ static void publish(struct npurt_queue *queue, struct npurt_task *task, uint64_t
 			.record = htole64(npurt_queue_address(queue, record)),
 		};
 
-		__atomic_store_n(&record->status, 0, __ATOMIC_RELAXED);
-		npurt_ring_publish(&queue->ring, index, &packet);
+		npurt_ring_fill(&queue->ring, index, &packet);
+		npurt_ring_publish(&queue->ring, index, packet.header);
 		done += count;
 	}
-	npurt_ring_publish(&queue->ring, last, &signal);
+	npurt_ring_fill(&queue->ring, last, &signal);
+	return signal.header;
 }
 
 static void finish(struct npurt_queue *queue, struct npurt_task *task, int lost, const char *reason)
@@ -490,7 +491,7 @@ static void finish(struct npurt_queue *queue, struct npurt_task *task, int lost,
 	if (!graph->device_only)
 		npurt_notifier_want_no_more(queue->context);
 	for (i = 0; i + 1 < task->packets; i++) {
-		npurt_record_read(&record, npurt_queue_record(queue, task->index + i));
+		npurt_queue_take_record(queue, task->index + i, &record);
 		add_record(&run->record, &record);
 		if (record.status == NPU_STATUS_NONE)
 			run->lost = lost ? lost : -EIO;
@@ -506,4 +507,4 @@ static void finish(struct npurt_queue *queue, struct npurt_task *task, int lost,
 	npurt_workers_push(graph->context->device->workers, NULL, &run->job, &run->job);
 }
 
-const struct npurt_task_ops npurt_segment_ops = { .publish = publish, .finish = finish };
+const struct npurt_task_ops npurt_segment_ops = { .fill = fill, .finish = finish };

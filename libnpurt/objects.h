@@ -71,13 +71,14 @@ struct npurt_task;
 
 /*
  * struct npurt_task_ops - what a queue does with a task
- * @publish:	write the packets of the places from @index on, the last one raising the progress
- *		semaphore by as many as there are; no lock, no allocation, no wait
+ * @fill:	write the packets of the places from @index on, the last one raising the progress
+ *		semaphore by as many as there are; publish all but that one, and return its header;
+ *		no lock, no allocation, no wait
  * @finish:	it is over, or lost with its queue (@lost: a negative errno, for @reason); drops the
  *		queue's hold on it; under retire_lock
  */
 struct npurt_task_ops {
-	void (*publish)(struct npurt_queue *queue, struct npurt_task *task, uint64_t index);
+	__le32 (*fill)(struct npurt_queue *queue, struct npurt_task *task, uint64_t index);
 	void (*finish)(struct npurt_queue *queue, struct npurt_task *task, int lost,
 		       const char *reason);
 };
@@ -93,12 +94,12 @@ struct npurt_task {
 };
 
 /*
- * A packet's slot. @task: in the first packet's. @published: how many packets have been, in this
- * slot, whose producers are done with their tasks.
+ * A packet's slot. @task: in the first packet's. @filled: how many packets have been, in this slot,
+ * whose producers are done with their tasks.
  */
 struct npurt_slot {
 	struct npurt_task *task;
-	uint64_t published;
+	uint64_t filled;
 };
 
 struct npurt_queue {
@@ -109,15 +110,16 @@ struct npurt_queue {
 	struct npu_record *records;
 	__le64 *arguments; /* NPU_ARG_COUNT a slot */
 	struct npurt_slot *slots;
-	uint64_t retired; /* tasks below this index are over and done with */
 	uint64_t bytes_max; /* of tasks in flight; 0: not counted */
-	uint64_t bytes; /* in flight */
 	int stopped; /* negative errno: takes no more */
-	char stop_reason[256]; /* set before `stopped` */
-	pthread_mutex_t retire_lock;
 	struct npurt_line line; /* submitters waiting for room */
 	struct npurt_stats_queue *stats; /* NULL: nobody counts */
 	int64_t front_ns; /* when the newest of the ended tasks that are timed was seen to end */
+	/* What those write who retire, away from what submitters read. */
+	char stop_reason[256]; /* set before `stopped` */
+	uint64_t retired; /* tasks below this index are over and done with */
+	uint64_t bytes; /* in flight */
+	pthread_mutex_t retire_lock;
 };
 
 /* The address sanitizer shall see the use of what has been let go of. */
@@ -310,6 +312,13 @@ static inline struct npu_record *npurt_queue_record(const struct npurt_queue *qu
 {
 	return &queue->records[index & (npurt_ring_size(&queue->ring) - 1)];
 }
+
+/**
+ * npurt_queue_take_record() - what the device says of a packet that is over, in the host's order
+ *
+ * Leaves the record empty for the next packet there, so that who submits that one need not touch it.
+ */
+void npurt_queue_take_record(struct npurt_queue *queue, uint64_t index, struct npu_record *record);
 
 /** npurt_queue_arguments() - room for the arguments of a packet */
 static inline __le64 *npurt_queue_arguments(const struct npurt_queue *queue, uint64_t index)

@@ -34,12 +34,26 @@ static struct npurt_slot *slot_of(const struct npurt_queue *queue, uint64_t inde
 	return &queue->slots[index & (npurt_ring_size(&queue->ring) - 1)];
 }
 
+/* How many packets have been in an index's slot, it included. */
+static uint64_t lap_of(const struct npurt_queue *queue, uint64_t index)
+{
+	return (index >> queue->ring.log2) + 1;
+}
+
 static int stopped(const struct npurt_queue *queue)
 {
 	return __atomic_load_n(&queue->stopped, __ATOMIC_ACQUIRE);
 }
 
 /* --------------------------------------------------------------- completion */
+
+void npurt_queue_take_record(struct npurt_queue *queue, uint64_t index, struct npu_record *to)
+{
+	struct npu_record *record = npurt_queue_record(queue, index);
+
+	npurt_record_read(to, record);
+	__atomic_store_n(&record->status, 0, __ATOMIC_RELAXED);
+}
 
 /* Ends the packet of the lowest index, and a task with its first one. Under retire_lock. */
 static void retire_one(struct npurt_queue *queue, int lost)
@@ -61,11 +75,11 @@ static void retire_one(struct npurt_queue *queue, int lost)
 static void retire_lost(struct npurt_queue *queue)
 {
 	while (queue->retired < npurt_ring_written(&queue->ring)) {
-		uint64_t published = (queue->retired >> queue->ring.log2) + 1;
+		const struct npurt_slot *slot = slot_of(queue, queue->retired);
 
 		/* Its producer is between reserving and publishing: a matter of instructions. */
-		while (__atomic_load_n(&slot_of(queue, queue->retired)->published,
-				       __ATOMIC_ACQUIRE) != published)
+		while (__atomic_load_n(&slot->filled, __ATOMIC_ACQUIRE) !=
+		       lap_of(queue, queue->retired))
 			sched_yield();
 		retire_one(queue, stopped(queue));
 	}
@@ -211,23 +225,22 @@ int npurt_queue_prepare_uring(struct npurt_queue *queue, uint64_t tasks, uint32_
 /* From the reservation to the last header no lock, no allocation, no wait. */
 static void publish(struct npurt_queue *queue, struct npurt_task *task, uint64_t index)
 {
-	uint64_t i;
+	uint64_t last = index + task->packets - 1, i;
+	__le32 header;
 
-	for (i = 1; i < task->packets; i++)
-		slot_of(queue, index + i)->task = NULL;
+	for (i = index + 1; i <= last; i++)
+		slot_of(queue, i)->task = NULL;
 	slot_of(queue, index)->task = task;
 	task->index = index;
 	if (task->timed)
 		task->submit_ns = npurt_now();
-	task->ops->publish(queue, task, index);
-	/*
-	 * The task may be over by now, and gone, and the slot in use again: so this counts, where a
-	 * store could undo what a later producer has said.
-	 */
-	for (; i > 0; i--)
-		__atomic_fetch_add(&slot_of(queue, index + i - 1)->published, 1, __ATOMIC_RELEASE);
+	header = task->ops->fill(queue, task, index);
+	/* From here on the task may be over, and gone: first if the queue stops, then in any case. */
+	for (i = index; i <= last; i++)
+		__atomic_store_n(&slot_of(queue, i)->filled, lap_of(queue, i), __ATOMIC_RELEASE);
+	npurt_ring_publish(&queue->ring, last, header);
 	if (npurt_ring_needs_doorbell(&queue->ring))
-		queue->context->backend->backend->ops->doorbell(queue->backend, index + 1);
+		queue->context->backend->backend->ops->doorbell(queue->backend, last + 1);
 	npurt_notifier_submitted(queue->context);
 }
 

@@ -31,12 +31,16 @@
  *	lag behind the device's read index
  * @depth: packets between @retired and the write index at most
  * @log2: packets, as the device knows it
+ * @room: index up to which there has been room when somebody looked last. Only who needs more
+ *	looks again: the device writes its read index all the time, and each look fetches it from
+ *	another core's cache
  */
 struct npurt_ring {
 	struct npu_ring_control *control;
 	const uint64_t *retired;
 	uint64_t depth;
 	unsigned int log2;
+	uint64_t room;
 };
 
 static inline uint64_t npurt_ring_size(const struct npurt_ring *ring)
@@ -59,35 +63,44 @@ static inline unsigned char *npurt_ring_packet(const struct npurt_ring *ring, ui
 	return (unsigned char *)ring->control + NPU_RING_PACKETS_OFFSET + slot * NPU_PACKET_BYTES;
 }
 
+/*
+ * Is there room up to an index? Acquire: the memory of the packets is the producers' only once the
+ * device, and the library, are done with it; release hands that on to who sees `room` alone.
+ */
+static inline bool npurt_ring_look(struct npurt_ring *ring, uint64_t end)
+{
+	uint64_t read = le64toh(__atomic_load_n(&ring->control->read_index, __ATOMIC_ACQUIRE));
+	uint64_t retired = __atomic_load_n(ring->retired, __ATOMIC_ACQUIRE);
+	uint64_t by_device = read + npurt_ring_size(ring), by_us = retired + ring->depth;
+	uint64_t room = by_device < by_us ? by_device : by_us;
+
+	__atomic_store_n(&ring->room, room, __ATOMIC_RELEASE);
+	return end <= room;
+}
+
 /**
  * npurt_ring_reserve() - take n packets, all or none
  * @ring: the ring
  * @n: how many, 1 or more
  * @index: set to the first one's index
  *
+ * What is seen of the device and of @retired may be old, so that there is more room than seen; a write
+ * index that is old makes the exchange fail.
+ *
  * Return: 0; -E2BIG when @n can never fit, -EAGAIN when there is no room now, which has no effect.
  * Any thread, lock free.
  */
-static inline int npurt_ring_reserve(const struct npurt_ring *ring, uint64_t n, uint64_t *index)
+static inline int npurt_ring_reserve(struct npurt_ring *ring, uint64_t n, uint64_t *index)
 {
 	uint64_t write = npurt_ring_written(ring);
 
 	if (n > npurt_ring_size(ring) || n > ring->depth)
 		return -E2BIG;
 	for (;;) {
-		uint64_t read, retired;
 		__le64 expected = htole64(write);
 
-		/*
-		 * Both are at least as new as `write`, so a difference that is too large has been
-		 * true; one that is negative makes the exchange fail. Acquire: the memory of the
-		 * packets is ours only once the device, and the library, are done with it.
-		 */
-		read = le64toh(__atomic_load_n(&ring->control->read_index, __ATOMIC_ACQUIRE));
-		retired = __atomic_load_n(ring->retired, __ATOMIC_ACQUIRE);
-		if ((int64_t)(write + n - read) > (int64_t)npurt_ring_size(ring))
-			return -EAGAIN;
-		if ((int64_t)(write + n - retired) > (int64_t)ring->depth)
+		if (write + n > __atomic_load_n(&ring->room, __ATOMIC_ACQUIRE) &&
+		    !npurt_ring_look(ring, write + n))
 			return -EAGAIN;
 		if (__atomic_compare_exchange_n(&ring->control->write_index, &expected,
 						htole64(write + n), false, __ATOMIC_ACQ_REL,
@@ -104,28 +117,29 @@ static inline bool npurt_ring_phase(const struct npurt_ring *ring, uint64_t inde
 	return !((index >> ring->log2) & 1);
 }
 
+/** npurt_ring_fill() - write a reserved packet, all but its header */
+static inline void npurt_ring_fill(const struct npurt_ring *ring, uint64_t index,
+				   const void *packet)
+{
+	memcpy(npurt_ring_packet(ring, index) + sizeof(__le32),
+	       (const char *)packet + sizeof(__le32), NPU_PACKET_BYTES - sizeof(__le32));
+}
+
 /**
- * npurt_ring_publish() - fill in one reserved packet and hand it to the device
+ * npurt_ring_publish() - hand a packet that has been filled in to the device
  * @ring: the ring
  * @index: from npurt_ring_reserve()
- * @packet: its 64 bytes; the header without the phase bit
+ * @header: the packet's, without the phase bit
  *
  * Of several packets reserved together the first one is published last, if the device is to see
  * all or none.
  */
-static inline void npurt_ring_publish(const struct npurt_ring *ring, uint64_t index,
-				      const void *packet)
+static inline void npurt_ring_publish(const struct npurt_ring *ring, uint64_t index, __le32 header)
 {
-	unsigned char *slot = npurt_ring_packet(ring, index);
-	uint32_t header;
+	uint32_t phase = npurt_ring_phase(ring, index) ? NPU_PACKET_PHASE : 0;
 
-	memcpy(&header, packet, sizeof(header));
-	header = le32toh(header);
-	if (npurt_ring_phase(ring, index))
-		header |= NPU_PACKET_PHASE;
-	memcpy(slot + sizeof(header), (const char *)packet + sizeof(header),
-	       NPU_PACKET_BYTES - sizeof(header));
-	__atomic_store_n((uint32_t *)slot, htole32(header), __ATOMIC_RELEASE);
+	__atomic_store_n((__le32 *)(void *)npurt_ring_packet(ring, index),
+			 htole32(le32toh(header) | phase), __ATOMIC_RELEASE);
 }
 
 /** npurt_fence() - a full one, next to an atomic access that the thread sanitizer knows */

@@ -197,7 +197,7 @@ static struct npurt_future *future_of(struct npurt_task *task)
 	return (struct npurt_future *)((char *)task - offsetof(struct npurt_future, task));
 }
 
-static void publish(struct npurt_queue *queue, struct npurt_task *task, uint64_t index)
+static __le32 fill(struct npurt_queue *queue, struct npurt_task *task, uint64_t index)
 {
 	struct npurt_future *future = future_of(task);
 	const struct npurt_run *run = &future->run;
@@ -209,11 +209,11 @@ static void publish(struct npurt_queue *queue, struct npurt_task *task, uint64_t
 				 npurt_queue_address(queue, record));
 
 	packet.signal_sem = htole16(NPURT_PROGRESS_SEMAPHORE);
-	__atomic_store_n(&record->status, 0, __ATOMIC_RELAXED);
 	npurt_run_arguments(run, arguments);
 	future->queue_end = index + 1;
 	future->submit_ns = task->submit_ns;
-	npurt_ring_publish(&queue->ring, index, &packet);
+	npurt_ring_fill(&queue->ring, index, &packet);
+	return packet.header;
 }
 
 /* ------------------------------------------------------------ what the device says */
@@ -279,7 +279,7 @@ static void finish(struct npurt_queue *queue, struct npurt_task *task, int lost,
 {
 	struct npurt_future *future = future_of(task);
 
-	npurt_record_read(&future->record, npurt_queue_record(queue, task->index));
+	npurt_queue_take_record(queue, task->index, &future->record);
 	if (task->timed)
 		future->complete_ns = npurt_now();
 	future->has_record = future->record.status != NPU_STATUS_NONE;
@@ -313,7 +313,7 @@ static void finish(struct npurt_queue *queue, struct npurt_task *task, int lost,
 
 /* ----------------------------------------------------------------------- running */
 
-static const struct npurt_task_ops run_ops = { .publish = publish, .finish = finish };
+static const struct npurt_task_ops run_ops = { .fill = fill, .finish = finish };
 
 static int make_run(struct npurt_model *model, const struct npurt_binding *bindings, size_t count,
 		    const struct npurt_run_options *options, struct npurt_future **result)

@@ -102,7 +102,7 @@ static int64_t oldest_submission(struct npurt_queue *queue, uint64_t completed)
 		return 0;
 	index = queue->retired > completed ? queue->retired : completed;
 	slot = &queue->slots[index & (npurt_ring_size(&queue->ring) - 1)];
-	if (__atomic_load_n(&slot->published, __ATOMIC_ACQUIRE) ==
+	if (__atomic_load_n(&slot->filled, __ATOMIC_ACQUIRE) ==
 	    (index >> queue->ring.log2) + 1) {
 		task = slot->task;
 		submitted = task && task->timed ? task->submit_ns : 0;

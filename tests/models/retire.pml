@@ -21,7 +21,7 @@ byte retired;
 bit stopped;
 bit header[TOTAL];		/* published, by index: phases are ring.pml's business */
 byte task[RING];
-byte published[RING];
+byte filled[RING];
 bit in_use[TOTAL];		/* its producer still needs the task */
 byte left = PRODUCERS;
 
@@ -42,17 +42,19 @@ proctype producer()
 		task[SLOT(index)] = index + 1;
 #ifdef BREAK_AFTER
 		/* Said too early. */
-		published[SLOT(index)]++;
+		filled[SLOT(index)] = index / RING + 1;
 #endif
-		/* The task is read to make the packet, and not looked at once the header is there. */
-		atomic { in_use[index] = 0; header[index] = 1 };
-#ifdef BREAK_COUNT
-		published[SLOT(index)] = index / RING + 1;
-#endif
-#ifndef BREAK_COUNT
+		/* The task is read to make the packet, and not looked at once that is there. */
+		in_use[index] = 0;
 #ifndef BREAK_AFTER
-		atomic { published[SLOT(index)]++ };
+#ifndef BREAK_HEADER
+		filled[SLOT(index)] = index / RING + 1;
 #endif
+#endif
+		header[index] = 1;
+#ifdef BREAK_HEADER
+		/* Said too late: the slot may be in use again, and have a word of its own. */
+		filled[SLOT(index)] = index / RING + 1;
 #endif
 		index = 0
 	od;
@@ -91,7 +93,7 @@ end_nothing:
 #else
 	:: stopped && retired < write_index ->
 		/* Without the producer's word there is no way on. */
-wait:		published[SLOT(retired)] == retired / RING + 1;
+wait:		filled[SLOT(retired)] == retired / RING + 1;
 		retire_one()
 #endif
 	od

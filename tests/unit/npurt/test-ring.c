@@ -48,7 +48,8 @@ static void publish_nop(struct rig *rig, uint64_t index)
 	unsigned char packet[64] = { NPU_PACKET_NOP };
 
 	memset(packet + 4, (int)index, 60);
-	npurt_ring_publish(&rig->ring, index, packet);
+	npurt_ring_fill(&rig->ring, index, packet);
+	npurt_ring_publish(&rig->ring, index, NPU_PACKET_NOP);
 }
 
 static void test_layout(void **state)
@@ -166,7 +167,8 @@ static void *produce(void *argument)
 			};
 
 			memset(packet.reserved1, (int)(value + i), sizeof(packet.reserved1));
-			npurt_ring_publish(&stress->rig.ring, index + i, &packet);
+			npurt_ring_fill(&stress->rig.ring, index + i, &packet);
+			npurt_ring_publish(&stress->rig.ring, index + i, packet.header);
 		}
 		value += n;
 		if (npurt_ring_needs_doorbell(&stress->rig.ring)) {
