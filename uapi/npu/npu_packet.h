@@ -19,13 +19,16 @@
 #define NPU_RING_LOG2_MAX	16
 
 struct npu_ring_control {
+	/* What producers look at each time: the device changes it when it goes to sleep and wakes. */
 	__le64 write_index;	/* producers: reserved so far (compare and swap) */
-	__u8 reserved0[56];
-	__le64 read_index;	/* device: packets finished with (their memory may be reused) */
 	__le32 sleeping;	/* device: 1 = a doorbell is needed to be seen */
-	__le32 error;		/* device: enum npu_error that stopped the queue, 0 */
-	__le64 error_index;	/* device: index of the packet that stopped it */
-	__u8 reserved1[40];
+	__u8 reserved0[52];
+	/* What the device changes with every packet. */
+	__le64 read_index;	/* packets finished with (their memory may be reused) */
+	__le32 reserved1;
+	__le32 error;		/* enum npu_error that stopped the queue, 0 */
+	__le64 error_index;	/* of the packet that stopped it */
+	__u8 reserved2[40];
 };
 
 #define NPU_RING_PACKETS_OFFSET	128	/* sizeof(struct npu_ring_control) */

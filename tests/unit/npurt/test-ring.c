@@ -58,7 +58,7 @@ static void test_layout(void **state)
 	assert_int_equal(sizeof(struct npu_ring_control), 128);
 	assert_int_equal(offsetof(struct npu_ring_control, write_index), 0);
 	assert_int_equal(offsetof(struct npu_ring_control, read_index), 64);
-	assert_int_equal(offsetof(struct npu_ring_control, sleeping), 72);
+	assert_int_equal(offsetof(struct npu_ring_control, sleeping), 8);
 	assert_int_equal(sizeof(struct npu_packet_exec), 64);
 	assert_int_equal(sizeof(struct npu_record), 64);
 }
