@@ -96,6 +96,20 @@ void npurt_buffer_release_kept(struct npurt_context *context)
 	release_chain(npurt_pool_drain(&context->pool));
 }
 
+/* No task in flight uses it any more. */
+static void release_or_keep(struct npurt_leaver *leaver)
+{
+	struct npurt_buffer *buffer =
+		(struct npurt_buffer *)((char *)leaver - offsetof(struct npurt_buffer, leaver));
+	struct npurt_context *context = buffer->context;
+
+	__atomic_fetch_sub(&context->buffer_bytes, buffer->block.bytes, __ATOMIC_RELAXED);
+	if (context->pool.max)
+		npurt_pool_give(&context->pool, &buffer->block);
+	else
+		release(buffer);
+}
+
 /* One that was kept, or a new one in the place of others. */
 static int take_from_pool(struct npurt_context *context, uint64_t bytes, unsigned int prot,
 			  struct npurt_buffer **result)
@@ -127,11 +141,19 @@ static int take_from_pool(struct npurt_context *context, uint64_t bytes, unsigne
 	return ret;
 }
 
+static int take(struct npurt_context *context, uint64_t bytes, unsigned int prot,
+		struct npurt_buffer **result)
+{
+	uint64_t rounded = (bytes + NPU_PAGE_BYTES - 1) & ~(NPU_PAGE_BYTES - 1);
+
+	if (!context->pool.max)
+		return make(context, rounded, prot, result);
+	return take_from_pool(context, npurt_pool_bytes(bytes), prot, result);
+}
+
 int npurt_buffer_new(struct npurt_context *context, uint64_t bytes, unsigned int prot,
 		     struct npurt_buffer **result)
 {
-	bool pooled = context->pool.max != 0;
-	uint64_t rounded = (bytes + NPU_PAGE_BYTES - 1) & ~(NPU_PAGE_BYTES - 1);
 	int ret;
 
 	if (!bytes || bytes > NPU_VA_END / 2)
@@ -140,31 +162,26 @@ int npurt_buffer_new(struct npurt_context *context, uint64_t bytes, unsigned int
 				  " bytes: a context holds buffers of 1 to "
 				  "%" PRIu64 " bytes",
 				  bytes, (uint64_t)NPU_VA_END / 2);
-	if (pooled)
-		rounded = npurt_pool_bytes(bytes);
-	ret = pooled ? take_from_pool(context, rounded, prot, result) :
-		       make(context, rounded, prot, result);
+	ret = take(context, bytes, prot, result);
+	if (ret == -ENOMEM) {
+		/* What has been let go of may only wait for somebody to see that tasks are over. */
+		npurt_queue_catch_up(&context->queue);
+		ret = take(context, bytes, prot, result);
+	}
 	if (ret)
 		return ret;
 	(*result)->references = 1;
 	(*result)->flags = 0;
 	(*result)->bytes = bytes;
-	__atomic_fetch_add(&context->buffer_bytes, rounded, __ATOMIC_RELAXED);
+	(*result)->leaver.release = release_or_keep;
+	__atomic_fetch_add(&context->buffer_bytes, (*result)->block.bytes, __ATOMIC_RELAXED);
 	return 0;
 }
 
 void npurt_buffer_put(struct npurt_buffer *buffer)
 {
-	struct npurt_context *context;
-
-	if (!buffer || !npurt_count_down(&buffer->references))
-		return;
-	context = buffer->context;
-	__atomic_fetch_sub(&context->buffer_bytes, buffer->block.bytes, __ATOMIC_RELAXED);
-	if (context->pool.max)
-		npurt_pool_give(&context->pool, &buffer->block);
-	else
-		release(buffer);
+	if (buffer && npurt_count_down(&buffer->references))
+		npurt_leave(&buffer->context->queue, &buffer->leaver);
 }
 
 int npurt_buffer_alloc(struct npurt_context *context, uint64_t bytes, uint32_t flags,
@@ -200,6 +217,7 @@ void npurt_buffer_free(struct npurt_buffer *buffer)
 	if (!buffer || !npurt_is_ours(buffer->context->device))
 		return;
 	context = buffer->context;
+	npurt_queue_catch_up(&context->queue);
 	npurt_buffer_put(buffer);
 	npurt_context_put(context);
 }

@@ -105,6 +105,7 @@ int npurt_context_create(struct npurt_device *device, const struct npurt_context
 		context_free(context);
 		return ret;
 	}
+	context->trace_number = npurt_trace_context(&device->trace, &device->info);
 	npurt_log_line(&device->log, NPURT_LOG_DEBUG, "context %p: created, queue depth %u",
 		       (void *)context, options.queue_depth);
 	*result = context;

@@ -125,6 +125,7 @@ static void device_free(struct npurt_device *device)
 		device->backend->ops->close(device->backend);
 	if (device->ours)
 		munmap((void *)(uintptr_t)device->ours, NPURT_PAGE);
+	npurt_trace_close(&device->trace);
 	npurt_log_close(&device->log);
 	pthread_mutex_destroy(&device->start_lock);
 	free(device);
@@ -168,6 +169,7 @@ int npurt_open(const char *name, struct npurt_device **result)
 	device->handles = 1;
 	pthread_mutex_init(&device->start_lock, NULL);
 	npurt_log_open(&device->log);
+	npurt_trace_open(&device->trace);
 	device->ours = make_mark();
 	if (!device->ours) {
 		ret = npurt_fail(-ENOMEM, "npurt: no memory for a device");
@@ -199,8 +201,10 @@ void npurt_device_put(struct npurt_device *device)
 
 void npurt_close(struct npurt_device *device)
 {
-	if (device && npurt_is_ours(device))
-		npurt_device_put(device);
+	if (!device || !npurt_is_ours(device))
+		return;
+	npurt_trace_flush(&device->trace);
+	npurt_device_put(device);
 }
 
 int npurt_device_get_info(struct npurt_device *device, struct npurt_device_info *info)

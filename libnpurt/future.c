@@ -55,6 +55,33 @@ void npurt_future_free_spares(struct npurt_context *context)
 		free(future);
 }
 
+/* Field by field: for a whole structure compilers take a loop that is slow to start. */
+static void start_afresh(struct npurt_future *future)
+{
+	future->run = (struct npurt_run){ .uses = future->uses };
+	future->references = 1;
+	future->complete = 0;
+	future->sleepers = 0;
+	future->cancel = 0;
+	future->callback = NULL;
+	future->callback_data = NULL;
+	future->next_called = NULL;
+	future->call_queued = false;
+	future->on_queue = false;
+	future->has_record = false;
+	future->result = 0;
+	future->queue_end = 0;
+	future->submit_ns = 0;
+	future->complete_ns = 0;
+	future->flow = 0;
+	future->error = NULL;
+	future->times = NULL;
+	future->node_results = NULL;
+	future->nodes = 0;
+	future->clusters = 0;
+	future->layers = 0;
+}
+
 struct npurt_future *npurt_future_new(struct npurt_context *context, size_t uses)
 {
 	size_t room = uses > SPARE_USES ? uses : SPARE_USES;
@@ -68,11 +95,9 @@ struct npurt_future *npurt_future_new(struct npurt_context *context, size_t uses
 		npurt_fail(-ENOMEM, "npurt: no memory for a task");
 		return NULL;
 	}
-	memset(future, 0, sizeof(*future));
-	future->references = 1;
+	start_afresh(future);
 	future->context = context;
 	future->uses_room = (uint32_t)room;
-	future->run.uses = future->uses;
 	return future;
 }
 
@@ -80,7 +105,7 @@ void npurt_future_put(struct npurt_future *future)
 {
 	if (!npurt_count_down(&future->references))
 		return;
-	npurt_run_let_go(&future->run);
+	npurt_buffer_put(future->run.profile);
 	free(future->error);
 	free(future->times);
 	free(future->node_results);
@@ -144,6 +169,20 @@ static int wait_complete(struct npurt_future *future, int64_t timeout_ns)
 	return 0;
 }
 
+static int wait_traced(struct npurt_future *future, int64_t timeout_ns)
+{
+	struct npurt_trace *trace = &future->context->device->trace;
+	int64_t start;
+	int ret;
+
+	if (!npurt_trace_on(trace))
+		return wait_complete(future, timeout_ns);
+	start = npurt_now();
+	ret = wait_complete(future, timeout_ns);
+	npurt_trace_host(trace, "wait", NULL, start, ret ? 0 : future->flow, 'f');
+	return ret;
+}
+
 static int check_complete(struct npurt_future *future, const char *call)
 {
 	int ret = check_future(future, call);
@@ -167,7 +206,7 @@ int npurt_future_wait(struct npurt_future *future, int64_t timeout_ns)
 		return npurt_fail(-EDEADLK,
 				  "npurt: a callback must not wait for a task: look with a "
 				  "time-out of 0, or make the task a node before it");
-	ret = wait_complete(future, timeout_ns);
+	ret = timeout_ns ? wait_traced(future, timeout_ns) : wait_complete(future, 0);
 	if (ret)
 		return npurt_fail(ret, "npurt: task %u is not complete yet",
 				  (uint32_t)future->queue_end);

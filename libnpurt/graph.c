@@ -26,7 +26,8 @@ uint64_t npurt_graph_bytes(const struct npurt_graph *graph, const struct npurt_u
 	for (i = unit->first_packet; i < unit->first_packet + unit->packets; i++) {
 		const struct npurt_node *node = &graph->node[graph->order[i]];
 
-		bytes += node->kind == NPURT_NODE_RUN ? npurt_run_bytes(&node->run) : node->bytes;
+		bytes += node->kind == NPURT_NODE_RUN ? node->run.model->use_bytes :
+						       node->bytes;
 	}
 	return bytes;
 }

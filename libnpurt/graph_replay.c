@@ -242,9 +242,14 @@ static void run_host_node(struct npurt_replay *replay, uint32_t index)
 	int error = may_refuse(replay) ? refusal(replay, index) : 0;
 
 	if (!error) {
+		struct npurt_trace *trace = &replay->graph->context->device->trace;
+		int64_t start = npurt_trace_on(trace) ? npurt_now() : 0;
+
 		npurt_set_in_callback(true);
 		error = node->task(node->data);
 		npurt_set_in_callback(false);
+		if (start)
+			npurt_trace_host(trace, "host task", NULL, start, 0, 0);
 		if (error > 0)
 			error = -EINVAL;
 	}
@@ -481,6 +486,23 @@ static __le32 fill(struct npurt_queue *queue, struct npurt_task *task, uint64_t 
 	return signal.header;
 }
 
+static void trace(const struct npurt_unit_run *run)
+{
+	const struct npurt_replay *replay = run->replay;
+	char name[64];
+
+	snprintf(name, sizeof(name), "%u nodes of a graph",
+		 replay->graph->unit[run->unit].packets);
+	npurt_trace_finished(replay->graph->context, &(struct npurt_trace_task){
+		.flow = replay->future->flow,
+		.name = name,
+		.result = run->lost,
+		.start_ns = run->task.submit_ns,
+		.end_ns = npurt_now(),
+		.record = run->record.status ? &run->record : NULL,
+	});
+}
+
 static void finish(struct npurt_queue *queue, struct npurt_task *task, int lost, const char *reason)
 {
 	struct npurt_unit_run *run = unit_of_task(task);
@@ -498,6 +520,10 @@ static void finish(struct npurt_queue *queue, struct npurt_task *task, int lost,
 	}
 	if (run->lost)
 		run->reason = strdup(lost ? reason : "the device completed it without a record");
+	if (run->lost || run->record.status != NPU_STATUS_DONE)
+		npurt_queue_log_last(queue, task->index + task->packets - 1);
+	if (npurt_trace_on(&graph->context->device->trace))
+		trace(run);
 	if (graph->device_only) {
 		end_segment(run);
 		npurt_replay_end(run->replay);

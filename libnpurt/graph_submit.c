@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Submitting a graph: a replay that is idle, then the queue or the workers. */
 #include <errno.h>
+#include <string.h>
 
 #include "graph.h"
 #include "thread.h"
@@ -177,6 +178,18 @@ static int submit(struct npurt_graph *graph, const struct npurt_replay_options *
 	return ret;
 }
 
+static int submit_traced(struct npurt_graph *graph, const struct npurt_replay_options *options,
+			 struct npurt_future *future)
+{
+	struct npurt_trace *trace = &graph->context->device->trace;
+	int64_t start = npurt_trace_on(trace) ? npurt_now() : 0;
+	int ret = submit(graph, options, future);
+
+	if (start)
+		npurt_trace_host(trace, "submit a graph", NULL, start, ret ? 0 : future->flow, 's');
+	return ret;
+}
+
 int npurt_graph_submit(struct npurt_graph *graph, const struct npurt_replay_options *from,
 		       struct npurt_future **result)
 {
@@ -195,7 +208,9 @@ int npurt_graph_submit(struct npurt_graph *graph, const struct npurt_replay_opti
 	if (!future)
 		return -ENOMEM;
 	future->nodes = graph->nodes;
-	ret = submit(graph, &options, future);
+	future->flow = npurt_trace_flow(&context->device->trace);
+	memset(&future->record, 0, sizeof(future->record));
+	ret = submit_traced(graph, &options, future);
 	if (ret || !result) {
 		npurt_future_put(future);
 		return ret;

@@ -94,6 +94,7 @@ static int load(struct npurt_context *context, const struct npurt_source *source
 		return ret;
 	}
 	count_model(model);
+	npurt_run_prepare(model);
 	npurt_count_up(&context->handles);
 	npurt_log_line(&context->device->log, NPURT_LOG_INFO,
 		       "context %p: model '%s' loaded, %" PRIu64 " bytes of program, %" PRIu64
@@ -161,10 +162,17 @@ int npurt_model_load(struct npurt_context *context, const char *path, struct npu
 	return 0;
 }
 
+static void release(struct npurt_leaver *leaver)
+{
+	model_free((struct npurt_model *)((char *)leaver - offsetof(struct npurt_model, leaver)));
+}
+
 void npurt_model_put(struct npurt_model *model)
 {
-	if (npurt_count_down(&model->references))
-		model_free(model);
+	if (!npurt_count_down(&model->references))
+		return;
+	model->leaver.release = release;
+	npurt_leave(&model->context->queue, &model->leaver);
 }
 
 void npurt_model_unload(struct npurt_model *model)
@@ -174,6 +182,7 @@ void npurt_model_unload(struct npurt_model *model)
 	if (!model || !npurt_is_ours(model->context->device))
 		return;
 	context = model->context;
+	npurt_queue_catch_up(&context->queue);
 	npurt_model_put(model);
 	npurt_context_put(context);
 }

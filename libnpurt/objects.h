@@ -4,11 +4,12 @@
  *
  * Two counts keep them alive. Handles are what the application holds: a context lives as long as
  * it, or any buffer, model or future made in it, is in the application's hands; a device as long
- * as it or any of its contexts. References keep the memory of buffers, models and futures: one
- * for the application, one for each task in flight. So a task in flight never keeps a context
- * alive that nobody can reach any more; it is killed instead.
+ * as it or any of its contexts. References keep the memory of buffers and models: one for the
+ * application, one for each graph and replay; and what has none left stays until the tasks that were
+ * in flight then are over (leave.h). So a task in flight never keeps a context alive that nobody can
+ * reach any more; it is killed instead.
  *
- * Locks, outer first: a line's, retire_lock, a graph's, va_lock, the back end's.
+ * Locks, outer first: a line's, retire_lock, a graph's, leavers', va_lock, the back end's.
  */
 #ifndef NPURT_OBJECTS_H
 #define NPURT_OBJECTS_H
@@ -20,11 +21,13 @@
 #include "backend.h"
 #include "clock.h"
 #include "image.h"
+#include "leave.h"
 #include "line.h"
 #include "npurt.h"
 #include "pool.h"
 #include "range.h"
 #include "ring.h"
+#include "trace.h"
 
 #define NPURT_PAGE 4096u
 
@@ -43,6 +46,7 @@ struct npurt_device {
 	struct npurt_workers *workers; /* NULL until somebody needs them */
 	const uint32_t *ours; /* its page reads as zero in a forked child */
 	struct npurt_log log;
+	struct npurt_trace trace;
 	struct npurt_backend *backend;
 	struct npurt_stats *stats; /* NULL: nobody counts */
 	struct npurt_device_info info;
@@ -50,6 +54,7 @@ struct npurt_device {
 
 struct npurt_buffer {
 	struct npurt_pool_block block; /* first */
+	struct npurt_leaver leaver;
 	uint32_t references;
 	uint32_t flags;
 	struct npurt_context *context;
@@ -60,10 +65,15 @@ struct npurt_buffer {
 
 struct npurt_model {
 	uint32_t references;
+	struct npurt_leaver leaver;
 	struct npurt_context *context;
 	struct npurt_image image;
 	struct npurt_buffer *text, *rodata, *bss;
 	struct npurt_stats_model *stats; /* NULL: nobody counts */
+	/* Of every run of it */
+	uint32_t uses; /* inputs and outputs */
+	uint64_t use_bytes;
+	struct npu_packet_exec packet; /* without what is a run's own */
 };
 
 struct npurt_queue;
@@ -110,6 +120,7 @@ struct npurt_queue {
 	struct npu_record *records;
 	__le64 *arguments; /* NPU_ARG_COUNT a slot */
 	struct npurt_slot *slots;
+	uint64_t device_offset; /* of an address for the device to the host's, in `memory` */
 	uint64_t bytes_max; /* of tasks in flight; 0: not counted */
 	int stopped; /* negative errno: takes no more */
 	struct npurt_line line; /* submitters waiting for room */
@@ -120,6 +131,7 @@ struct npurt_queue {
 	uint64_t retired; /* tasks below this index are over and done with */
 	uint64_t bytes; /* in flight */
 	pthread_mutex_t retire_lock;
+	struct npurt_leavers leavers;
 };
 
 /* The address sanitizer shall see the use of what has been let go of. */
@@ -155,6 +167,8 @@ struct npurt_context {
 	pthread_mutex_t start_lock; /* of `notifier` */
 	struct npurt_notifier *notifier; /* NULL until somebody needs it; then it stays */
 	uint32_t graph_tasks; /* ids given to nodes of graphs */
+	uint32_t trace_number;
+	int64_t trace_end_ns; /* of the last task in the trace; under retire_lock */
 	struct npurt_spares spares;
 };
 
@@ -171,34 +185,37 @@ struct npurt_run {
  * or to the replay; then everything but the counts is constant.
  */
 struct npurt_future {
+	/* Once complete of no interest, but for the first. Set for each run. */
+	struct npurt_context *context;
+	struct npurt_task task;
+	uint64_t budget;
+	struct npurt_run run;
+	uint32_t uses_room; /* of uses[] */
+	struct npu_record record; /* host order; of a graph, the sum over its segments */
+
+	/* All zero at first, but for the references. */
 	uint32_t references;
 	uint32_t complete; /* a futex */
 	uint32_t sleepers; /* on it */
 	uint32_t cancel; /* what has not started shall not */
-	npurt_callback callback; /* NULL: none; see npurt_notifier_complete() */
+	npurt_callback callback; /* NULL: none; see npurt_notifier_call() */
 	void *callback_data;
 	struct npurt_future *next_called;
 	bool call_queued;
 	bool on_queue; /* complete once the queue has retired what is below queue_end */
-	uint64_t queue_end;
-	struct npurt_context *context;
-	int result;
 	bool has_record;
-	struct npu_record record; /* host order; of a graph, the sum over its segments */
+	int result;
+	uint64_t queue_end;
 	int64_t submit_ns, complete_ns;
+	uint64_t flow; /* in the trace; 0: none */
 	char *error; /* NULL: none */
+	struct npurt_layer_time *times; /* NULL: not profiled */
+	int *node_results; /* NULL: all 0 */
+	uint32_t nodes; /* of a graph; 0: a run */
 	uint32_t clusters;
 	uint32_t layers;
-	struct npurt_layer_time *times; /* NULL: not profiled */
-	uint32_t nodes; /* of a graph; 0: a run */
-	int *node_results; /* NULL: all 0 */
 
-	/* Of a run */
-	struct npurt_task task;
-	uint64_t budget;
-	uint32_t uses_room; /* of uses[] */
-	struct npurt_run run; /* its model NULL once complete */
-	struct npurt_binding uses[];
+	struct npurt_binding uses[]; /* of a run */
 };
 
 static inline void npurt_count_up(uint32_t *count)
@@ -320,6 +337,9 @@ static inline struct npu_record *npurt_queue_record(const struct npurt_queue *qu
  */
 void npurt_queue_take_record(struct npurt_queue *queue, uint64_t index, struct npu_record *record);
 
+/** npurt_queue_log_last() - into the log: what the device recorded last, up to a packet */
+void npurt_queue_log_last(const struct npurt_queue *queue, uint64_t index);
+
 /** npurt_queue_arguments() - room for the arguments of a packet */
 static inline __le64 *npurt_queue_arguments(const struct npurt_queue *queue, uint64_t index)
 {
@@ -329,10 +349,11 @@ static inline __le64 *npurt_queue_arguments(const struct npurt_queue *queue, uin
 /** npurt_queue_address() - where the device sees what is in the queue's memory */
 static inline uint64_t npurt_queue_address(const struct npurt_queue *queue, const void *pointer)
 {
-	const unsigned char *base = queue->memory->memory.host;
-
-	return queue->memory->va + (uint64_t)((const unsigned char *)pointer - base);
+	return (uint64_t)(uintptr_t)pointer + queue->device_offset;
 }
+
+/** npurt_queue_catch_up() - let go of what is complete, if anything is in flight */
+void npurt_queue_catch_up(struct npurt_queue *queue);
 
 /** npurt_queue_retire() - let go of all tasks that are complete; afterwards their futures say so */
 void npurt_queue_retire(struct npurt_queue *queue);
@@ -374,8 +395,8 @@ void npurt_run_hold(struct npurt_run *run, struct npurt_model *model,
 		    const struct npurt_binding *bindings, size_t count);
 void npurt_run_let_go(struct npurt_run *run);
 
-/** npurt_run_bytes() - how much its inputs and outputs are */
-uint64_t npurt_run_bytes(const struct npurt_run *run);
+/** npurt_run_prepare() - what all runs of a model that has been loaded have in common */
+void npurt_run_prepare(struct npurt_model *model);
 
 /** npurt_run_argument_count() - how many arguments its program takes */
 uint32_t npurt_run_argument_count(const struct npurt_run *run);
@@ -391,6 +412,9 @@ struct npu_packet_exec npurt_run_packet(const struct npurt_run *run, uint32_t ta
 
 /** npurt_run_arguments() - write them */
 void npurt_run_arguments(const struct npurt_run *run, __le64 *arguments);
+
+/** npurt_trace_finished() - a task is over; under retire_lock; its context and start are filled in */
+void npurt_trace_finished(struct npurt_context *context, const struct npurt_trace_task *task);
 
 /** npurt_record_read() - a record of the device in the host's order */
 void npurt_record_read(struct npu_record *to, const struct npu_record *from);

@@ -55,6 +55,20 @@ void npurt_queue_take_record(struct npurt_queue *queue, uint64_t index, struct n
 	__atomic_store_n(&record->status, 0, __ATOMIC_RELAXED);
 }
 
+void npurt_trace_finished(struct npurt_context *context, const struct npurt_trace_task *from)
+{
+	struct npurt_trace_task task = *from;
+
+	/* It can have begun when it was submitted and the one before was over, and not before. */
+	task.context = context->trace_number;
+	if (task.start_ns < context->trace_end_ns)
+		task.start_ns = context->trace_end_ns;
+	if (task.end_ns < task.start_ns)
+		task.end_ns = task.start_ns;
+	context->trace_end_ns = task.end_ns;
+	npurt_trace_task(&context->device->trace, &task);
+}
+
 /* Ends the packet of the lowest index, and a task with its first one. Under retire_lock. */
 static void retire_one(struct npurt_queue *queue, int lost)
 {
@@ -125,8 +139,10 @@ static void retire_locked(struct npurt_queue *queue)
 		retire_one(queue, 0);
 	if (stopped(queue))
 		retire_lost(queue);
-	if (queue->retired != before)
-		npurt_notifier_completed(queue->context);
+	if (queue->retired == before)
+		return;
+	npurt_release_left(queue);
+	npurt_notifier_completed(queue->context);
 }
 
 void npurt_queue_retire(struct npurt_queue *queue)
@@ -134,6 +150,13 @@ void npurt_queue_retire(struct npurt_queue *queue)
 	pthread_mutex_lock(&queue->retire_lock);
 	retire_locked(queue);
 	pthread_mutex_unlock(&queue->retire_lock);
+}
+
+void npurt_queue_catch_up(struct npurt_queue *queue)
+{
+	if (queue->backend && __atomic_load_n(&queue->retired, __ATOMIC_RELAXED) !=
+				      npurt_ring_written(&queue->ring))
+		npurt_queue_retire(queue);
 }
 
 static void try_retire(struct npurt_queue *queue)
@@ -411,6 +434,7 @@ static int make_memory(struct npurt_queue *queue, unsigned int log2)
 	queue->ring.control = (struct npu_ring_control *)(void *)host;
 	queue->records = (struct npu_record *)(void *)(host + records);
 	queue->arguments = (__le64 *)(void *)(host + arguments);
+	queue->device_offset = queue->memory->va - (uint64_t)(uintptr_t)host;
 	queue->slots = calloc(size, sizeof(*queue->slots));
 	if (!queue->slots)
 		return npurt_fail(-ENOMEM, "npurt: no memory for a queue of %" PRIu64 " tasks",
@@ -426,6 +450,7 @@ int npurt_queue_init(struct npurt_queue *queue, struct npurt_context *context,
 
 	queue->context = context;
 	pthread_mutex_init(&queue->retire_lock, NULL);
+	pthread_mutex_init(&queue->leavers.lock, NULL);
 	npurt_line_init(&queue->line);
 	queue->ring.log2 = log2;
 	queue->ring.depth = options->queue_depth;
@@ -456,5 +481,6 @@ void npurt_queue_fini(struct npurt_queue *queue)
 	npurt_buffer_put(queue->memory);
 	free(queue->slots);
 	pthread_mutex_destroy(&queue->retire_lock);
+	pthread_mutex_destroy(&queue->leavers.lock);
 	npurt_line_fini(&queue->line);
 }

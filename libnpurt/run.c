@@ -16,8 +16,14 @@
 
 int npurt_run_options_read(const struct npurt_run_options *from, struct npurt_run_options *options)
 {
-	int ret = npurt_take_sized(options, sizeof(*options), from, "run options");
+	int ret;
 
+	if (!from) {
+		*options = (struct npurt_run_options){ .size = sizeof(*options),
+						       .budget_cycles = NPURT_BUDGET_DEFAULT };
+		return 0;
+	}
+	ret = npurt_take_sized(options, sizeof(*options), from, "run options");
 	if (ret)
 		return ret;
 	if (options->policy > NPURT_POLICY_TIMEOUT || options->flags & ~NPURT_RUN_PROFILE)
@@ -34,6 +40,18 @@ int npurt_run_options_read(const struct npurt_run_options *from, struct npurt_ru
 	if (!options->budget_cycles)
 		options->budget_cycles = NPURT_BUDGET_DEFAULT;
 	return 0;
+}
+
+/* npurt_run_check_one() holds; it has the sentences. */
+static inline bool fits(const struct npurt_model *model, uint32_t index,
+			const struct npurt_binding *binding)
+{
+	const struct npurt_buffer *buffer = binding->buffer;
+	uint64_t bytes = model->image.tensors[index].device_bytes;
+
+	return buffer && buffer->context == model->context && !(binding->offset % OFFSET_ALIGN) &&
+	       binding->offset <= buffer->bytes && bytes <= buffer->bytes - binding->offset &&
+	       (index < model->image.inputs || !(buffer->flags & NPURT_BUFFER_READ_ONLY));
 }
 
 int npurt_run_check_one(const struct npurt_model *model, uint32_t index,
@@ -80,7 +98,7 @@ int npurt_run_check(const struct npurt_model *model, const struct npurt_binding 
 	ret = npurt_check_ours(model->context->device);
 	if (ret)
 		return ret;
-	expected = model->image.inputs + model->image.outputs;
+	expected = model->uses;
 	if (count != expected || !bindings)
 		return npurt_fail(
 			-EINVAL,
@@ -88,9 +106,11 @@ int npurt_run_check(const struct npurt_model *model, const struct npurt_binding 
 			"its %u outputs",
 			model->image.name, bindings ? count : 0, expected, model->image.inputs,
 			model->image.outputs);
-	for (i = 0; i < expected && !ret; i++)
-		ret = npurt_run_check_one(model, i, &bindings[i]);
-	return ret;
+	for (i = 0; i < expected; i++) {
+		if (!fits(model, i, &bindings[i]))
+			return npurt_run_check_one(model, i, &bindings[i]);
+	}
+	return 0;
 }
 
 /* ---------------------------------------------------------------- what is held */
@@ -142,14 +162,21 @@ static int prepare_profile(struct npurt_future *task)
 
 /* ------------------------------------------------------------- what is told the device */
 
-uint64_t npurt_run_bytes(const struct npurt_run *run)
+void npurt_run_prepare(struct npurt_model *model)
 {
-	uint64_t bytes = 0;
+	const struct npurt_image *image = &model->image;
 	uint32_t i;
 
-	for (i = 0; i < run->use_count; i++)
-		bytes += run->model->image.tensors[i].device_bytes;
-	return bytes;
+	model->uses = image->inputs + image->outputs;
+	for (i = 0; i < model->uses; i++)
+		model->use_bytes += image->tensors[i].device_bytes;
+	model->packet = (struct npu_packet_exec){
+		.header = htole32(NPU_PACKET_HEADER(NPU_PACKET_EXEC, 0, 0)),
+		.program = htole64(model->text->va),
+		.argument_count = (uint8_t)(NPU_ARG_FIRST_IO + model->uses),
+		.signal_sem = htole16(NPU_SEM_NONE),
+		.wait_sem = { htole16(NPU_SEM_NONE), htole16(NPU_SEM_NONE) },
+	};
 }
 
 uint32_t npurt_run_argument_count(const struct npurt_run *run)
@@ -160,19 +187,17 @@ uint32_t npurt_run_argument_count(const struct npurt_run *run)
 struct npu_packet_exec npurt_run_packet(const struct npurt_run *run, uint32_t task_id,
 					uint64_t budget_cycles, uint64_t arguments, uint64_t record)
 {
-	uint32_t flags = run->profile ? NPU_EXEC_PROFILE : 0;
+	struct npu_packet_exec packet = run->model->packet;
 
-	return (struct npu_packet_exec){
-		.header = htole32(NPU_PACKET_HEADER(NPU_PACKET_EXEC, flags, 0)),
-		.task_id = htole32(task_id),
-		.program = htole64(run->model->text->va),
-		.arguments = htole64(arguments),
-		.record = htole64(record),
-		.budget = htole32((uint32_t)((budget_cycles + 1023) / 1024)),
-		.argument_count = (uint8_t)npurt_run_argument_count(run),
-		.signal_sem = htole16(NPU_SEM_NONE),
-		.wait_sem = { htole16(NPU_SEM_NONE), htole16(NPU_SEM_NONE) },
-	};
+	packet.task_id = htole32(task_id);
+	packet.arguments = htole64(arguments);
+	packet.record = htole64(record);
+	packet.budget = htole32((uint32_t)((budget_cycles + 1023) / 1024));
+	if (run->profile) {
+		packet.header = htole32(NPU_PACKET_HEADER(NPU_PACKET_EXEC, NPU_EXEC_PROFILE, 0));
+		packet.argument_count = NPU_ARG_COUNT;
+	}
+	return packet;
 }
 
 void npurt_run_arguments(const struct npurt_run *run, __le64 *arguments)
@@ -275,6 +300,18 @@ static void describe(struct npurt_future *future, int lost, const char *reason)
 		       (void *)future->context, text);
 }
 
+static void trace(struct npurt_future *future)
+{
+	npurt_trace_finished(future->context, &(struct npurt_trace_task){
+		.flow = future->flow,
+		.name = future->run.model->image.name,
+		.result = future->result,
+		.start_ns = future->task.submit_ns,
+		.end_ns = future->complete_ns,
+		.record = future->has_record ? &future->record : NULL,
+	});
+}
+
 static void finish(struct npurt_queue *queue, struct npurt_task *task, int lost, const char *reason)
 {
 	struct npurt_future *future = future_of(task);
@@ -294,8 +331,10 @@ static void finish(struct npurt_queue *queue, struct npurt_task *task, int lost,
 		}
 		future->result = lost;
 	}
-	if (future->result)
+	if (future->result) {
 		describe(future, lost, reason);
+		npurt_queue_log_last(queue, task->index);
+	}
 	if (future->times)
 		take_times(future);
 	if (npurt_log_enabled(&queue->context->device->log, NPURT_LOG_DEBUG))
@@ -306,7 +345,12 @@ static void finish(struct npurt_queue *queue, struct npurt_task *task, int lost,
 			       (uint64_t)(future->record.end - future->record.start));
 	npurt_stats_ran(future->run.model->stats, future);
 	npurt_stats_waited(queue, future);
-	npurt_run_let_go(&future->run);
+	if (npurt_trace_on(&future->context->device->trace))
+		trace(future);
+	NPURT_PROBE(complete, future->context, (uint32_t)future->queue_end);
+	/* The device is done with it; the rest of the run is not the task's to let go of. */
+	npurt_buffer_put(future->run.profile);
+	future->run.profile = NULL;
 	npurt_future_complete(future);
 	npurt_future_put(future);
 }
@@ -319,6 +363,7 @@ static int make_run(struct npurt_model *model, const struct npurt_binding *bindi
 		    const struct npurt_run_options *options, struct npurt_future **result)
 {
 	struct npurt_future *future = npurt_future_new(model->context, count);
+	size_t i;
 	int ret;
 
 	if (!future)
@@ -326,11 +371,17 @@ static int make_run(struct npurt_model *model, const struct npurt_binding *bindi
 	future->on_queue = true;
 	future->clusters = model->image.program.clusters;
 	future->budget = options->budget_cycles;
-	future->task.ops = &run_ops;
-	future->task.packets = 1;
-	npurt_run_hold(&future->run, model, bindings, count);
-	if (model->context->queue.bytes_max)
-		future->task.bytes = npurt_run_bytes(&future->run);
+	future->task = (struct npurt_task){
+		.ops = &run_ops,
+		.packets = 1,
+		.bytes = model->context->queue.bytes_max ? model->use_bytes : 0,
+		.timed = npurt_trace_on(&model->context->device->trace),
+	};
+	future->flow = npurt_trace_flow(&model->context->device->trace);
+	future->run.model = model;
+	future->run.use_count = (uint32_t)count;
+	for (i = 0; i < count; i++)
+		future->uses[i] = bindings[i];
 	ret = options->flags & NPURT_RUN_PROFILE ? prepare_profile(future) : 0;
 	if (ret) {
 		npurt_future_put(future);
@@ -340,12 +391,27 @@ static int make_run(struct npurt_model *model, const struct npurt_binding *bindi
 	return 0;
 }
 
+static int submit(struct npurt_model *model, struct npurt_future *future,
+		  const struct npurt_run_options *options)
+{
+	struct npurt_trace *trace = &model->context->device->trace;
+	int64_t start = npurt_trace_on(trace) ? npurt_now() : 0;
+	uint64_t flow = future->flow;
+	int ret;
+
+	ret = npurt_queue_submit(&model->context->queue, &future->task,
+				 npurt_policy_deadline(options->policy, options->timeout_ns));
+	if (start)
+		npurt_trace_host(trace, "submit", model->image.name, start, ret ? 0 : flow, 's');
+	NPURT_PROBE(submit, model->context, ret);
+	return ret;
+}
+
 int npurt_run_submit(struct npurt_model *model, const struct npurt_binding *bindings, size_t count,
 		     const struct npurt_run_options *from, struct npurt_future **result)
 {
 	struct npurt_run_options options;
 	struct npurt_future *future = NULL;
-	struct npurt_context *context;
 	int ret;
 
 	ret = npurt_run_check(model, bindings, count, "npurt_run_submit");
@@ -355,18 +421,18 @@ int npurt_run_submit(struct npurt_model *model, const struct npurt_binding *bind
 		ret = make_run(model, bindings, count, &options, &future);
 	if (ret)
 		return ret;
-	context = model->context;
-	future->task.timed = result != NULL;
-	npurt_count_up(&future->references);
-	ret = npurt_queue_submit(&context->queue, &future->task,
-				 npurt_policy_deadline(options.policy, options.timeout_ns));
-	if (ret)
-		npurt_future_put(future);
-	if (ret || !result) {
+	/* The queue's, and the application's. */
+	future->references = result ? 2 : 1;
+	future->task.timed |= result != NULL;
+	ret = submit(model, future, &options);
+	if (ret) {
+		future->references = 1;
 		npurt_future_put(future);
 		return ret;
 	}
-	npurt_count_up(&context->handles);
+	if (!result)
+		return 0;
+	npurt_count_up(&model->context->handles);
 	*result = future;
 	return 0;
 }

@@ -12,10 +12,10 @@
 
 #include "npurt.h"
 #include "npurt/tiny_model.h"
-#include "null_device.h"
+#include "npurt/null_device.h"
 
 #define ROUNDS 301
-#define BURST 32
+#define BURST 256
 /* On a machine that is busy with something else fewer rounds have to do. */
 #define ROUNDS_MIN 5
 #define SECONDS_MAX 3
@@ -115,7 +115,7 @@ static void dynamic(struct npurt_device *device, bool with_future)
 	double begin;
 	int round, i;
 
-	make(&rig, device, 64);
+	make(&rig, device, 2 * BURST);
 	begin = now_ns();
 	for (round = 0; round < ROUNDS && !is_enough(round, begin); round++) {
 		double start;
@@ -134,6 +134,25 @@ static void dynamic(struct npurt_device *device, bool with_future)
 		 "submission, %s future, null consumer: processor time of npurt_run_submit()",
 		 with_future ? "with a" : "no");
 	print(name, "ns", values, round);
+	unmake(&rig);
+}
+
+/* So many submissions, for who counts instructions. */
+static void submit_only(struct npurt_device *device, bool with_future, int count)
+{
+	struct npurt_future *future = NULL;
+	struct rig rig;
+	int i;
+
+	make(&rig, device, 2 * BURST);
+	for (i = 0; i < count; i++) {
+		ok(npurt_run_submit(rig.model, rig.bindings, 2, NULL,
+				    with_future ? &future : NULL));
+		if (with_future)
+			npurt_future_release(future);
+		if (i % BURST == BURST - 1)
+			drain(&rig);
+	}
 	unmake(&rig);
 }
 
@@ -271,13 +290,20 @@ static void round_trip(struct npurt_device *device)
 	unmake(&rig);
 }
 
-/* bench-runtime [submit]: with `submit` the first two only, for a profiler. */
+/*
+ * usage: bench-runtime [submit | instructions no|with-a COUNT]
+ * With `submit` the first two only, for a profiler; with `instructions` so many submissions.
+ */
 int main(int argc, char **argv)
 {
 	static const uint32_t sizes[] = { 10, 1000, 100000 };
 	struct npurt_device *null = null_device_open(), *sim = NULL;
 	size_t i, shape;
 
+	if (argc == 4 && !strcmp(argv[1], "instructions")) {
+		submit_only(null, !strcmp(argv[2], "with-a"), atoi(argv[3]));
+		return 0;
+	}
 	dynamic(null, false);
 	dynamic(null, true);
 	if (argc == 2 && !strcmp(argv[1], "submit"))

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "objects.h"
 
 #define SEMAPHORES 256
+#define TURNS_BEFORE_YIELD 1000
 
 struct null_queue {
 	struct npurt_backend_queue base;
@@ -131,7 +133,17 @@ static void write_record(const struct null_context *context, const unsigned char
 	if (va < context->va)
 		return;
 	record = (struct npu_record *)(void *)(context->host + (va - context->va));
+	record->task_id = exec.task_id;
 	__atomic_store_n(&record->status, htole16(NPU_STATUS_DONE), __ATOMIC_RELEASE);
+}
+
+/* One turn without news: on a machine that is busy somebody else may have something to do. */
+static void turn(unsigned int *turns)
+{
+	if (++*turns % TURNS_BEFORE_YIELD)
+		npurt_relax();
+	else
+		sched_yield();
 }
 
 static void *consumer(void *argument)
@@ -139,6 +151,7 @@ static void *consumer(void *argument)
 	struct null_queue *queue = argument;
 	struct null_context *context = (struct null_context *)queue->base.context;
 	uint64_t read = 0, progress = 0;
+	unsigned int turns = 0;
 
 	while (!__atomic_load_n(&queue->stop, __ATOMIC_RELAXED)) {
 		const unsigned char *packet = npurt_ring_packet(&queue->ring, read);
@@ -146,7 +159,7 @@ static void *consumer(void *argument)
 			__atomic_load_n((const uint32_t *)(const void *)packet, __ATOMIC_ACQUIRE));
 
 		if (!(header & NPU_PACKET_PHASE) != !npurt_ring_phase(&queue->ring, read)) {
-			npurt_relax();
+			turn(&turns);
 			continue;
 		}
 		write_record(context, packet);
@@ -199,11 +212,13 @@ static void doorbell(struct npurt_backend_queue *base, uint64_t index)
 
 static int wait(struct npurt_backend_context *context, const struct npurt_wait *wait)
 {
+	unsigned int turns = 0;
+
 	while (le64toh(__atomic_load_n(&context->semaphores[wait->semaphore], __ATOMIC_ACQUIRE)) <
 	       wait->value) {
 		if (npurt_now() >= wait->deadline_ns)
 			return -ETIMEDOUT;
-		npurt_relax();
+		turn(&turns);
 	}
 	return 0;
 }

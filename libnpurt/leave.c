@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Who leaves looks at how far the queue has come after it is in the list, and who retires looks at the
+ * list after it has said how far it has come: with full fences between, one of them releases it.
+ */
+#include "leave.h"
+
+#include <stddef.h>
+
+#include "objects.h"
+
+static void append(struct npurt_queue *queue, struct npurt_leaver *leaver)
+{
+	struct npurt_leavers *leavers = &queue->leavers;
+
+	leaver->next = NULL;
+	pthread_mutex_lock(&leavers->lock);
+	leaver->until = npurt_ring_written(&queue->ring);
+	if (leavers->first)
+		leavers->last->next = leaver;
+	else
+		__atomic_store_n(&leavers->first, leaver, __ATOMIC_SEQ_CST);
+	leavers->last = leaver;
+	pthread_mutex_unlock(&leavers->lock);
+}
+
+static struct npurt_leaver *take_left(struct npurt_queue *queue)
+{
+	struct npurt_leavers *leavers = &queue->leavers;
+	struct npurt_leaver *leaver;
+
+	if (!__atomic_load_n(&leavers->first, __ATOMIC_SEQ_CST))
+		return NULL;
+	pthread_mutex_lock(&leavers->lock);
+	leaver = leavers->first;
+	if (leaver && leaver->until <= __atomic_load_n(&queue->retired, __ATOMIC_SEQ_CST))
+		__atomic_store_n(&leavers->first, leaver->next, __ATOMIC_SEQ_CST);
+	else
+		leaver = NULL;
+	pthread_mutex_unlock(&leavers->lock);
+	return leaver;
+}
+
+void npurt_release_left(struct npurt_queue *queue)
+{
+	struct npurt_leaver *leaver;
+
+	npurt_fence();
+	while ((leaver = take_left(queue)))
+		leaver->release(leaver);
+}
+
+void npurt_leave(struct npurt_queue *queue, struct npurt_leaver *leaver)
+{
+	/* A context that is not whole yet, or no longer, has nothing in flight. */
+	if (!queue->backend) {
+		leaver->release(leaver);
+		return;
+	}
+	append(queue, leaver);
+	npurt_release_left(queue);
+}
