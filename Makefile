@@ -46,13 +46,17 @@ fuzz:
 	@tools/scripts/install-deps check
 	@tests/fuzz/run
 
-# SOAK_STEPS=1000000 SOAK_SEED=1
+# SOAK_STEPS=1000000 SOAK_SEED=1 of the firmware; SOAK_TASKS, SOAK_LOADS, SOAK_OPENS of libnpurt
 SOAK_STEPS ?= 1000000
+SOAK_TASKS ?= 100000000
+SOAK_LOADS ?= 1000000
+SOAK_OPENS ?= 10000
 soak:
 	@tools/scripts/install-deps check
 	@$(MAKE) --no-print-directory all
 	@cd $(MAIN) && tests/unit/firmware/test-firmware-random firmware/npu-fw.img $(SOAK_STEPS) \
 		$${SOAK_SEED:-$$(date +%s)}
+	@$(MAIN)/tests/soak/soak queue $(SOAK_TASKS) load $(SOAK_LOADS) open $(SOAK_OPENS)
 
 bench:
 	@tools/scripts/install-deps check
