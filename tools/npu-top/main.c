@@ -25,7 +25,8 @@ static void end(int signal)
 /* Who reads our output gets whole samples. */
 static void catch_signals(void)
 {
-	const struct sigaction action = { .sa_handler = end };
+	/* A reader that is late must not get half a line: writing goes on, sleeping does not. */
+	const struct sigaction action = { .sa_handler = end, .sa_flags = SA_RESTART };
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
