@@ -15,7 +15,6 @@ static void append(struct npurt_queue *queue, struct npurt_leaver *leaver)
 
 	leaver->next = NULL;
 	pthread_mutex_lock(&leavers->lock);
-	leaver->until = npurt_ring_written(&queue->ring);
 	if (leavers->first)
 		leavers->last->next = leaver;
 	else
@@ -53,7 +52,8 @@ void npurt_release_left(struct npurt_queue *queue)
 void npurt_leave(struct npurt_queue *queue, struct npurt_leaver *leaver)
 {
 	/* A context that is not whole yet, or no longer, has nothing in flight. */
-	if (!queue->backend) {
+	if (!queue->backend ||
+	    leaver->until <= __atomic_load_n(&queue->retired, __ATOMIC_ACQUIRE)) {
 		leaver->release(leaver);
 		return;
 	}

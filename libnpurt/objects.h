@@ -5,8 +5,8 @@
  * Two counts keep them alive. Handles are what the application holds: a context lives as long as
  * it, or any buffer, model or future made in it, is in the application's hands; a device as long
  * as it or any of its contexts. References keep the memory of buffers and models: one for the
- * application, one for each graph and replay; and what has none left stays until the tasks that were
- * in flight then are over (leave.h). So a task in flight never keeps a context alive that nobody can
+ * application, one for each graph and replay; and what has none left stays until the tasks that use it
+ * are over (leave.h). So a task in flight never keeps a context alive that nobody can
  * reach any more; it is killed instead.
  *
  * Locks, outer first: a line's, retire_lock, a graph's, leavers', va_lock, the back end's.

@@ -222,6 +222,16 @@ static struct npurt_future *future_of(struct npurt_task *task)
 	return (struct npurt_future *)((char *)task - offsetof(struct npurt_future, task));
 }
 
+/* The application may let go of it all as soon as the call has returned. */
+static void mark_used(const struct npurt_run *run, uint64_t until)
+{
+	uint32_t i;
+
+	npurt_used_until(&run->model->leaver, until);
+	for (i = 0; i < run->use_count; i++)
+		npurt_used_until(&run->uses[i].buffer->leaver, until);
+}
+
 static __le32 fill(struct npurt_queue *queue, struct npurt_task *task, uint64_t index)
 {
 	struct npurt_future *future = future_of(task);
@@ -235,6 +245,7 @@ static __le32 fill(struct npurt_queue *queue, struct npurt_task *task, uint64_t 
 
 	packet.signal_sem = htole16(NPURT_PROGRESS_SEMAPHORE);
 	npurt_run_arguments(run, arguments);
+	mark_used(run, index + 1);
 	future->queue_end = index + 1;
 	future->submit_ns = task->submit_ns;
 	npurt_ring_fill(&queue->ring, index, &packet);
