@@ -34,12 +34,22 @@ static int decode_stage(struct decoder *decoder, uint8_t operand, struct npu_out
 	return 0;
 }
 
+/* Bytes of the activation's table, which the stage reads for each instruction; 0: it has none. */
+static uint32_t table_bytes(const struct npu_out_operands *stage)
+{
+	if (stage->activation == NPU_ACTIVATION_CURVE)
+		return sizeof(struct npu_curve);
+	if (stage->activation != NPU_ACTIVATION_TABLE)
+		return 0;
+	return stage->integer_path ? BYTE_TABLE_BYTES : sizeof(struct npu_table);
+}
+
 /* What the stage refers to in local SRAM, and what the integer path has not. */
 static int check_stage(struct decoder *decoder, const struct npu_out_operands *stage,
 		       const struct npu_tensor *dst)
 {
 	bool curve = stage->activation == NPU_ACTIVATION_CURVE;
-	int64_t table = curve ? sizeof(struct npu_curve) : sizeof(struct npu_table);
+	uint32_t table = table_bytes(stage);
 
 	if (stage->flags & NPU_STAGE_POSITION_SCALE) {
 		if (stage->integer_path)
@@ -47,13 +57,11 @@ static int check_stage(struct decoder *decoder, const struct npu_out_operands *s
 		if (decoder_local_range(decoder, stage->scale_address, 4 * (int64_t)stage->positions))
 			return -1;
 	}
-	if (stage->activation != NPU_ACTIVATION_TABLE && !curve)
+	if (!table)
 		return 0;
 	if (stage->table_address % 16 ||
 	    (stage->integer_path && (curve || dst->dtype > NPU_DTYPE_UINT8)))
 		return decoder_fail(decoder, NPU_ERROR_BAD_DESCRIPTOR);
-	if (stage->integer_path)
-		table = BYTE_TABLE_BYTES;
 	return decoder_local_range(decoder, stage->table_address, table);
 }
 
@@ -104,6 +112,7 @@ static void figures(struct decoder *decoder)
 		out->local_read += results * out->src[2].element_bytes;
 	if (stage->flags & NPU_STAGE_POSITION_SCALE)
 		out->local_read += 4 * (uint64_t)stage->positions;
+	out->local_read += table_bytes(stage);
 	out->local_write = results * out->dst.element_bytes;
 }
 
