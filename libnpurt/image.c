@@ -19,6 +19,9 @@
 #define PROGRAM_ALIGN 64
 #define WEIGHTS_ALIGN 4096
 
+#define SAVE_BYTES_MAX                                                                             \
+	(sizeof(struct npu_save_state) + NPU_POINT_BYTES_MAX + NPU_POINT_RANGES_MAX * NPU_SAVE_ALIGN)
+
 #define COMPILE_AGAIN "the file is damaged, compile the model again"
 
 enum known_section {
@@ -559,6 +562,13 @@ static int check_needs(const struct npu_program_header *program,
 	return 0;
 }
 
+/* None, or as much as the device takes. */
+static bool save_bytes_valid(uint32_t bytes)
+{
+	return !bytes || (bytes % NPU_SAVE_ALIGN == 0 && bytes >= sizeof(struct npu_save_state) &&
+			  bytes <= SAVE_BYTES_MAX);
+}
+
 static int read_program(struct npurt_image *image, const struct frame *frame,
 			const struct npurt_image_limits *limits)
 {
@@ -588,8 +598,8 @@ static int read_program(struct npurt_image *image, const struct frame *frame,
 		return damaged("program", offset,
 			       "its size is not that of .text, or a reserved field "
 			       "is set");
-	if (le32toh(program->save_bytes) % NPU_SAVE_ALIGN)
-		return damaged("program", offset, "its save area is not whole blocks");
+	if (!save_bytes_valid(le32toh(program->save_bytes)))
+		return damaged("program", offset, "no size of a save area that the device takes");
 	ret = check_streams(program, offset);
 	if (ret || !limits)
 		return ret;

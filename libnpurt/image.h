@@ -79,6 +79,7 @@ struct npurt_image {
 	const char *name;
 	uint32_t inputs, outputs, layer_count, precision;
 	uint64_t macs, predicted_cycles, roofline_cycles, floor_cycles;
+	uint64_t point_cycles; /* longest way between points */
 	uint32_t marks; /* highest mark of a layer + 1 */
 	struct npurt_image_tensor *tensors; /* inputs, then outputs */
 	struct npurt_image_layer *layers;

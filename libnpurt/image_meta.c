@@ -55,6 +55,7 @@ static void header_to_host(struct npu_meta_header *header)
 	header->floor_cycles = le64toh(header->floor_cycles);
 	header->clusters = le32toh(header->clusters);
 	header->precision = le32toh(header->precision);
+	header->point_cycles = le64toh(header->point_cycles);
 }
 
 /* The tables come in their order, each inside the section and aligned. */
@@ -301,6 +302,7 @@ int npurt_image_meta(struct npurt_image *image, const struct npurt_source *sourc
 	image->roofline_cycles = meta.header.roofline_cycles;
 	image->floor_cycles = meta.header.floor_cycles;
 	image->precision = meta.header.precision;
+	image->point_cycles = meta.header.point_cycles;
 	ret = take_all(image, &meta);
 out:
 	free(data);

@@ -108,6 +108,18 @@ static void drop_padding(const struct model_file *model, struct stream *stream)
 		stream->bytes = bytes;
 }
 
+/* The end of the last stream, which is at @last: behind it there may be the tables of points. */
+static uint64_t code_end(const struct model_file *model, uint64_t last)
+{
+	const struct npurt_image *image = &model->image;
+
+	for (size_t i = 0; i < image->symbol_count; i++)
+		if (!strcmp(image->symbols[i].name, NPU_POINTS_SYMBOL) &&
+		    image->symbols[i].offset > last && image->symbols[i].offset < model->program_bytes)
+			return image->symbols[i].offset;
+	return model->program_bytes;
+}
+
 /* Clusters that start at the same place share a stream. */
 static void find_streams(struct model_file *model)
 {
@@ -129,7 +141,8 @@ static void find_streams(struct model_file *model)
 	}
 	model->stream_count = kept + 1;
 	for (uint32_t i = 0; i <= kept; i++) {
-		streams[i].bytes = (i == kept ? model->program_bytes : streams[i + 1].offset) -
+		streams[i].bytes = (i == kept ? code_end(model, streams[i].offset) :
+					       streams[i + 1].offset) -
 				   streams[i].offset;
 		drop_padding(model, &streams[i]);
 	}

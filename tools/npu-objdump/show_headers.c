@@ -51,6 +51,11 @@ static void show_program(const struct model_file *model, FILE *file)
 		header->dma_channels);
 	fprintf(file, "  SRAM      %u bytes local a cluster, %u bytes global\n",
 		le32toh(header->local_bytes), le32toh(header->global_bytes));
+	if (header->save_bytes)
+		fprintf(file,
+			"  points    every %" PRIu64
+			" cycles at most, as predicted; save area %u bytes a cluster\n",
+			model->image.point_cycles, le32toh(header->save_bytes));
 	for (uint32_t i = 0; i < model->stream_count; i++)
 		fprintf(file, "  stream    0x%06" PRIx64 ", %" PRIu64 " bytes, cluster %s\n",
 			model->streams[i].offset, model->streams[i].bytes,

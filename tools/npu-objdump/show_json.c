@@ -56,6 +56,8 @@ static void put_program(struct json_writer *json, const struct model_file *model
 	json_number(json, "dma_channels", header->dma_channels);
 	json_number(json, "local_sram_bytes", le32toh(header->local_bytes));
 	json_number(json, "global_sram_bytes", le32toh(header->global_bytes));
+	json_number(json, "save_bytes", le32toh(header->save_bytes));
+	json_number(json, "point_cycles", model->image.point_cycles);
 	json_begin(json, "entries", '[');
 	for (uint32_t i = 0; i < header->clusters; i++)
 		json_number(json, NULL, le32toh(header->entry[i]));

@@ -20,6 +20,8 @@
 #define NPU_BINARY_ABI_MAJOR	1
 #define NPU_BINARY_ABI_MINOR	0
 
+#define NPU_POINTS_SYMBOL	"points"	/* in .symtab: behind the streams, what belongs to points */
+
 #define NPU_NOTE_NAME		"NPU"
 #define NPU_NOTE_TYPE_ABI	1
 
@@ -36,7 +38,7 @@ struct npu_note {
  * string table. All offsets are from the start of the section.
  */
 #define NPU_META_MAGIC		0x4154454du	/* "META" */
-#define NPU_META_VERSION	1
+#define NPU_META_VERSION	2
 
 struct npu_meta_header {
 	__le32 magic;
@@ -54,6 +56,7 @@ struct npu_meta_header {
 	__le64 floor_cycles;
 	__le32 clusters;
 	__le32 precision;	/* enum npu_dtype of most MACs */
+	__le64 point_cycles;	/* longest way between points where it can be preempted, predicted */
 };
 
 /* How the host sees an input or output (ONNX element type numbers). */

@@ -234,7 +234,8 @@ static void symbols_mark_layers(void **state)
 	text = section(&file, ".text");
 	symbols = (const void *)(file.bytes + table->sh_offset);
 	names = (const char *)file.bytes + file.sections[table->sh_link].sh_offset;
-	assert_int_equal(table->sh_size / sizeof(*symbols), 1 + 2 * 4);
+	assert_int_equal(table->sh_size / sizeof(*symbols), 1 + 2 * 4 + 1);
+	assert_string_equal(names + symbols[9].st_name, NPU_POINTS_SYMBOL);
 	for (i = 1; i < 9; i++) {
 		char want[32];
 

@@ -202,6 +202,8 @@ static void test_damage(void **state)
 		{ PROGRAM(global_bytes), (4 << 20) + 1, -ENOTSUP, "bytes of global SRAM" },
 		{ PROGRAM(save_bytes), 32, -ENOEXEC, "save area" },
 		{ PROGRAM(reserved2), 1, -ENOEXEC, "reserved" },
+		{ PROGRAM(save_bytes), 64, -ENOEXEC, "save area" },
+		{ PROGRAM(save_bytes), sizeof(struct npu_save_state) + 1, -ENOEXEC, "save area" },
 		{ model.text + offsetof(struct npu_program_header, entry), 4, 72, -ENOEXEC,
 		  "entry 0x48" },
 		{ model.text + offsetof(struct npu_program_header, entry), 4, 0, -ENOEXEC,

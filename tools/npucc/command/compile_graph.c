@@ -35,6 +35,8 @@ static void backend_free(struct backend *backend)
 	}
 	rodata_free(backend->lower.rodata);
 	backend->lower.rodata = NULL;
+	points_free(backend->lower.points);
+	backend->lower.points = NULL;
 	if (backend->lower.log)
 		fclose(backend->lower.log);
 	backend->lower.log = NULL;
@@ -53,6 +55,7 @@ static int backend_begin(struct backend *backend)
 	lower->local_peak = 0;
 	memset(backend->registers, 0, sizeof(backend->registers));
 	lower->rodata = rodata_new();
+	lower->points = points_new(lower->clusters, lower->config->dma_channels);
 	if (backend->log)
 		lower->log = open_memstream(&backend->pass_log, &backend->pass_log_bytes);
 	for (cluster = 0; cluster < lower->clusters; cluster++) {
@@ -62,7 +65,7 @@ static int backend_begin(struct backend *backend)
 		if (lower->config->dma_channels == 1)
 			stream_one_channel(lower->streams[cluster]);
 	}
-	if (!lower->rodata || (backend->log && !lower->log))
+	if (!lower->rodata || !lower->points || (backend->log && !lower->log))
 		return diag_error(lower->diag, "no memory for constants");
 	return 0;
 }
@@ -125,6 +128,7 @@ static int lower_layers(struct backend *backend, struct compile_report *report)
 		estimate_layer(lower, backend->registers, layer->start, &lower->figures);
 		if (lower->prefetch)
 			prefetch_layer(lower->prefetch, node, &lower->figures);
+		points_layer(lower->points, lower->figures.cycles);
 		layer->macs = lower->figures.macs;
 		layer->predicted_cycles = lower->figures.cycles;
 		layer->dram_bytes = lower->figures.dram_bytes;
@@ -159,6 +163,7 @@ static int build_program(struct backend *backend, struct compile_report *report)
 	program->predicted_cycles = report->predicted_cycles;
 	program->roofline_cycles = report->roofline_cycles;
 	program->floor_cycles = report->floor_cycles;
+	program->points = lower->points;
 	for (cluster = 0; cluster < lower->clusters; cluster++) {
 		program->streams[cluster] = lower->streams[cluster];
 		stream_end(program->streams[cluster]);
@@ -240,6 +245,8 @@ int compile_graph(struct graph *graph, const struct options *options, FILE *log,
 	roofline(graph, &options->config, report);
 	if (decompose_graph(graph, diag))
 		return -1;
+	if (options->max_window_bytes && options->max_window_bytes < memory.global_limit)
+		memory.global_limit = options->max_window_bytes;
 	/* Load, compute and store in turn means by way of DRAM. */
 	if (options->pipeline_stages == 1)
 		memory.global_limit = 0;
@@ -248,6 +255,7 @@ int compile_graph(struct graph *graph, const struct options *options, FILE *log,
 	backend_init(&backend, graph, options, log, diag);
 	result = lower_graph(&backend, &memory, report);
 	memset(program->streams, 0, sizeof(program->streams));
+	program->points = NULL;
 	backend_free(&backend);
 	return result;
 }

@@ -14,6 +14,7 @@ enum {
 	OPTION_PIPELINE_STAGES,
 	OPTION_LAYOUT_PREF,
 	OPTION_MAX_SRAM_BYTES,
+	OPTION_MAX_WINDOW_BYTES,
 	OPTION_TILE_MIN,
 	OPTION_TILE_MAX,
 	OPTION_TUNE,
@@ -35,6 +36,7 @@ static const struct option long_options[] = {
 	{ "pipeline-stages", required_argument, NULL, OPTION_PIPELINE_STAGES },
 	{ "layout-pref", required_argument, NULL, OPTION_LAYOUT_PREF },
 	{ "max-sram-bytes", required_argument, NULL, OPTION_MAX_SRAM_BYTES },
+	{ "max-window-bytes", required_argument, NULL, OPTION_MAX_WINDOW_BYTES },
 	{ "tile-min", required_argument, NULL, OPTION_TILE_MIN },
 	{ "tile-max", required_argument, NULL, OPTION_TILE_MAX },
 	{ "tune", no_argument, NULL, OPTION_TUNE },
@@ -65,6 +67,7 @@ void options_help(FILE *out)
 	      "  --pipeline-stages 1..3     buffers a stream of tiles: 1 none ahead, 2 (default), 3\n"
 	      "  --layout-pref L            planes between nodes: auto (default), NHWC, NCHW\n"
 	      "  --max-sram-bytes N         local SRAM a cluster that tiles may use\n"
+	      "  --max-window-bytes N       global SRAM that the program may use\n"
 	      "  --tile-min N, --tile-max N output positions of a tile\n"
 	      "  --tune                     run the best candidates on the model, keep the fastest\n"
 	      "  --no-cache, --cache-dir D  the compile cache\n"
@@ -161,6 +164,9 @@ static int parse_option(struct options *options, int option, char *value)
 	case OPTION_MAX_SRAM_BYTES:
 		return parse_number(value, 1024, UINT32_MAX, "--max-sram-bytes",
 				    &options->max_sram_bytes);
+	case OPTION_MAX_WINDOW_BYTES:
+		return parse_number(value, 64, UINT32_MAX, "--max-window-bytes",
+				    &options->max_window_bytes);
 	case OPTION_TILE_MIN:
 		return parse_number(value, 1, UINT32_MAX, "--tile-min", &options->tile_min);
 	case OPTION_TILE_MAX:

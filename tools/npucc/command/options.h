@@ -30,6 +30,7 @@ struct options {
 	uint32_t fusion, pipeline_stages;
 	enum layout_preference layout;
 	uint32_t max_sram_bytes;	/* 0: all there is */
+	uint32_t max_window_bytes;	/* 0: all there is */
 	uint32_t tile_min, tile_max;
 	bool tune, no_cache, json;
 	const char *cache_dir, *dump, *log;

@@ -67,17 +67,32 @@ static int elf_problem(struct writer *writer, const char *what)
 			  elf_errmsg(-1));
 }
 
-/* Symbol NAME.clusterN at each layer's first instruction. */
+static void add_symbol(struct writer *writer, size_t *used, size_t capacity, uint64_t value,
+		       const char *name, const char *suffix)
+{
+	Elf64_Sym *symbol = &writer->symbols[writer->symbol_count++];
+
+	symbol->st_name = (Elf64_Word)*used;
+	symbol->st_info = ELF64_ST_INFO(STB_LOCAL, STT_FUNC);
+	symbol->st_shndx = SECTION_TEXT;
+	/* relative to .text; place_sections() adds the address */
+	symbol->st_value = value;
+	*used += (size_t)snprintf(writer->strings + *used, capacity - *used, "%s%s", name, suffix) +
+		 1;
+}
+
+/* Symbol NAME.clusterN at each layer's first instruction, and one for the points' tables. */
 static int make_symbols(struct writer *writer)
 {
 	const struct program *program = writer->program;
-	size_t capacity = 1, used = 1, i;
+	size_t capacity = 1 + sizeof(NPU_POINTS_SYMBOL), used = 1, i;
+	char suffix[sizeof(".cluster00")];
 	uint32_t cluster;
 
 	for (i = 0; i < program->layer_count; i++)
 		capacity +=
 			program->clusters * (strlen(program->layers[i].name) + sizeof(".clusterN"));
-	writer->symbols = calloc(1 + (size_t)program->layer_count * program->clusters,
+	writer->symbols = calloc(2 + (size_t)program->layer_count * program->clusters,
 				 sizeof(*writer->symbols));
 	writer->strings = calloc(1, capacity);
 	if (!writer->symbols || !writer->strings)
@@ -88,18 +103,15 @@ static int make_symbols(struct writer *writer)
 		const struct program_layer *layer = &program->layers[i];
 
 		for (cluster = 0; cluster < program->clusters; cluster++) {
-			Elf64_Sym *symbol = &writer->symbols[writer->symbol_count++];
-
-			symbol->st_name = (Elf64_Word)used;
-			symbol->st_info = ELF64_ST_INFO(STB_LOCAL, STT_FUNC);
-			symbol->st_shndx = SECTION_TEXT;
-			/* relative to .text; place_sections() adds the address */
-			symbol->st_value = program->entry[cluster] + layer->start[cluster];
-			used += (size_t)snprintf(writer->strings + used, capacity - used,
-						 "%s.cluster%u", layer->name, cluster) +
-				1;
+			snprintf(suffix, sizeof(suffix), ".cluster%u", cluster % 100);
+			add_symbol(writer, &used, capacity,
+				   program->entry[cluster] + layer->start[cluster], layer->name,
+				   suffix);
 		}
 	}
+	if (program->points_offset < program->text_bytes)
+		add_symbol(writer, &used, capacity, program->points_offset,
+			   NPU_POINTS_SYMBOL, "");
 	writer->string_bytes = used;
 	return 0;
 }

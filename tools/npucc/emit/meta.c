@@ -110,6 +110,7 @@ int program_meta(struct program *program, struct arena *arena, struct diag *diag
 		.floor_cycles = htole64(program->floor_cycles),
 		.clusters = htole32(program->clusters),
 		.precision = htole32(program->precision),
+		.point_cycles = htole64(points_longest(program->points)),
 	};
 	uint8_t *fixed = arena_alloc(arena, strings_offset);
 

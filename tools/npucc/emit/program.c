@@ -2,6 +2,7 @@
 #include "program.h"
 
 #include <endian.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define STREAM_ALIGN 1024 /* instruction fetch works in blocks of this size */
@@ -10,6 +11,17 @@
 static size_t align_up(size_t number, size_t align)
 {
 	return (number + align - 1) / align * align;
+}
+
+/* Behind the streams. The streams' points get their tables. */
+static int write_points(struct program *program, uint32_t base, void **bytes, size_t *size,
+			struct diag *diag)
+{
+	*bytes = points_write(program->points, base, program->global_bytes, program->streams, size);
+	if (!points_failed(program->points) && *size <= PROGRAM_MAX - base)
+		return 0;
+	free(*bytes);
+	return diag_error(diag, "the program's points do not fit into memory");
 }
 
 int program_build(struct program *program, struct arena *arena, struct diag *diag)
@@ -22,8 +34,9 @@ int program_build(struct program *program, struct arena *arena, struct diag *dia
 		.local_bytes = htole32(program->local_bytes),
 		.global_bytes = htole32(program->global_bytes),
 	};
-	size_t bytes = align_up(sizeof(header), NPU_INSN_BYTES), size;
+	size_t bytes = align_up(sizeof(header), NPU_INSN_BYTES), size, points_bytes;
 	uint32_t cluster;
+	void *points;
 
 	for (cluster = 0; cluster < program->clusters; cluster++) {
 		/* Short streams follow each other; long ones start with a whole fetch block. */
@@ -39,10 +52,17 @@ int program_build(struct program *program, struct arena *arena, struct diag *dia
 				"the program is larger than %zu bytes; compile a smaller model or smaller shapes",
 				PROGRAM_MAX);
 	}
-	header.bytes = htole32((uint32_t)bytes);
+	if (write_points(program, (uint32_t)bytes, &points, &points_bytes, diag))
+		return -1;
+	header.save_bytes = htole32(points_save_bytes(program->points));
+	header.bytes = htole32((uint32_t)(bytes + points_bytes));
+	program->points_offset = (uint32_t)bytes;
+	bytes += points_bytes;
 	program->text = arena_alloc(arena, bytes);
-	if (!program->text)
+	if (!program->text) {
+		free(points);
 		return diag_error(diag, "the program (%zu bytes) does not fit into memory", bytes);
+	}
 	program->text_bytes = bytes;
 	memcpy(program->text, &header, sizeof(header));
 	for (cluster = 0; cluster < program->clusters; cluster++) {
@@ -50,5 +70,8 @@ int program_build(struct program *program, struct arena *arena, struct diag *dia
 
 		memcpy(program->text + program->entry[cluster], code, size);
 	}
+	if (points_bytes)
+		memcpy(program->text + program->points_offset, points, points_bytes);
+	free(points);
 	return program_meta(program, arena, diag);
 }

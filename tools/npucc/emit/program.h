@@ -12,6 +12,7 @@
 #include "../support/arena.h"
 #include "../support/diag.h"
 #include "npu/npu_packet.h"
+#include "points.h"
 #include "stream.h"
 
 /* One layer: a node's instructions between two marks. */
@@ -29,6 +30,7 @@ struct program {
 	uint32_t clusters, dma_channels;
 	uint32_t local_bytes, global_bytes;
 	struct stream *streams[NPU_PROGRAM_CLUSTERS_MAX];
+	struct points *points;		/* of the streams */
 	void *rodata;			/* allocated by malloc() */
 	size_t rodata_bytes;
 	uint64_t scratch_bytes;
@@ -40,6 +42,7 @@ struct program {
 	/* set by program_build() */
 	uint8_t *text;
 	size_t text_bytes;
+	uint32_t points_offset;		/* in text, behind the streams */
 	uint32_t entry[NPU_PROGRAM_CLUSTERS_MAX];
 	uint8_t *meta;
 	size_t meta_bytes;

@@ -504,7 +504,7 @@ static void stream_flush_needs(struct stream *stream)
 	}
 }
 
-static void stream_front(struct stream *stream, enum npu_opcode opcode, uint32_t immediate)
+static size_t stream_front(struct stream *stream, enum npu_opcode opcode, uint32_t immediate)
 {
 	struct npu_insn insn = {
 		.opcode = (uint8_t)opcode,
@@ -517,11 +517,29 @@ static void stream_front(struct stream *stream, enum npu_opcode opcode, uint32_t
 	stream_emit(stream, NPU_ENGINE_FRONT, &insn);
 	/* A release belongs to SYNCs of the front end, never to these. */
 	stream->has_last[NPU_ENGINE_FRONT] = false;
+	return stream->last[NPU_ENGINE_FRONT];
 }
 
-void stream_barrier(struct stream *stream)
+size_t stream_barrier(struct stream *stream)
 {
-	stream_front(stream, NPU_OP_BARRIER, 0);
+	return stream_front(stream, NPU_OP_BARRIER, 0);
+}
+
+size_t stream_point(struct stream *stream)
+{
+	size_t offset = stream_front(stream, NPU_OP_POINT, 0);
+
+	/* What comes before may be done once and for all: it must not be patched afterwards. */
+	memset(stream->has_last, 0, sizeof(stream->has_last));
+	return offset;
+}
+
+void stream_set_point(struct stream *stream, size_t offset, uint32_t table)
+{
+	struct npu_insn *insn = (struct npu_insn *)(void *)(stream->code + offset);
+
+	if (!stream->failed)
+		insn->imm32 = htole32(table);
 }
 
 void stream_end(struct stream *stream)

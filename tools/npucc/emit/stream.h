@@ -94,7 +94,12 @@ void stream_vec(struct stream *stream, enum npu_vec function, const struct npu_t
 		uint16_t reduce, float scalar);
 void stream_layout(struct stream *stream, const struct npu_td *dst, const struct npu_td *src);
 void stream_mark(struct stream *stream, enum npu_engine engine, uint32_t index);
-void stream_barrier(struct stream *stream);
+/* stream_barrier - returns the instruction's offset, for stream_set_point(). */
+size_t stream_barrier(struct stream *stream);
+/* stream_point - the same for a POINT, which has to be given its table. */
+size_t stream_point(struct stream *stream);
+/* stream_set_point - the BARRIER or POINT at @offset has its table at @table of the program. */
+void stream_set_point(struct stream *stream, size_t offset, uint32_t table);
 void stream_end(struct stream *stream);
 
 /*

@@ -262,12 +262,14 @@ static lower_function lower_dispatch(const struct graph_node *node)
 
 static int lower_close_layer(struct lower *lower, const struct graph_node *node)
 {
+	uint32_t point = points_add(lower->points, POINTS_WHOLE);
 	uint32_t cluster;
 
 	for (cluster = 0; cluster < lower->clusters; cluster++) {
 		struct stream *stream = lower->streams[cluster];
 
-		stream_barrier(stream);
+		/* Local SRAM was the layer's own: nothing of it is needed any more. */
+		points_barrier(lower->points, point, cluster, stream);
 		stream_mark(stream, NPU_ENGINE_FRONT, lower->marks);
 		if (stream_failed(stream))
 			return diag_error(lower->diag,

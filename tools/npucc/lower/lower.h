@@ -4,7 +4,7 @@
  *
  * One file an operator family (lower/conv.c, lower/eltwise.c, ...), each exporting one
  * function of type lower_function. A node is one layer: lower_node() opens it, calls
- * the operator's function, closes it with a barrier of all clusters and a MARK. Within
+ * the operator's function, closes it with a barrier of all clusters, which is a point, and a MARK. Within
  * a layer the function splits the work over clusters, gives each stream its tiles
  * and ties engines by tokens. At the end of a layer every token must be back at zero.
  *
@@ -13,6 +13,7 @@
 #ifndef NPUCC_LOWER_LOWER_H
 #define NPUCC_LOWER_LOWER_H
 
+#include "../emit/points.h"
 #include "../emit/stream.h"
 #include "../graph/graph.h"
 #include "../layout/placement.h"
@@ -39,6 +40,7 @@ struct lower {
 	uint32_t clusters;		/* streams[0..clusters-1] */
 	struct stream *streams[NPU_PROGRAM_CLUSTERS_MAX];
 	struct rodata *rodata;
+	struct points *points;
 	enum npu_dtype float_type;	/* NPU_DTYPE_FP16 */
 	uint32_t local_limit;		/* bytes of local SRAM that tiles may use */
 	uint32_t pipeline_stages;	/* 1: no double buffering; 2, 3 */

@@ -24,7 +24,8 @@ static uint32_t least(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-static void issue_activations(struct emitter *e, const struct load *load)
+void mac_move_activations(struct emitter *e, struct stream *stream, const struct load *load,
+			  uint32_t slot, uint16_t multicast)
 {
 	const struct mac_problem *problem = e->problem;
 	const struct place *place = &e->places[load->tile];
@@ -42,13 +43,18 @@ static void issue_activations(struct emitter *e, const struct load *load)
 
 	if (e->plan->split == MAC_BY_PIECE)
 		from += (int64_t)load->piece * e->plan->piece_depth * problem->a_stride[MAC_C];
-	dst = td_local(mac_load_begin(e, &e->a), dtype, dims, local);
+	dst = td_local(slot, dtype, dims, local);
 	src = td_dram(problem->a_argument, from, dtype, dims, dram);
-	stream_dma(e->stream, 0, &dst, &src, e->a.sharing.mask);
+	stream_dma(stream, 0, &dst, &src, multicast);
+}
+
+static void issue_activations(struct emitter *e, const struct load *load)
+{
+	mac_move_activations(e, e->stream, load, mac_load_begin(e, &e->a), e->a.sharing.mask);
 	ring_produce_end(&e->a.ring);
 }
 
-static void dma_bytes(struct emitter *e, unsigned int channel, uint32_t local,
+static void dma_bytes(struct stream *stream, unsigned int channel, uint32_t local,
 		      unsigned int argument, int64_t from, uint32_t bytes, uint16_t multicast)
 {
 	/* As fp32 words of at most 65,535 a row: dims have 16 bits. */
@@ -64,11 +70,12 @@ static void dma_bytes(struct emitter *e, unsigned int channel, uint32_t local,
 	dst = td_local_dense(local, NPU_DTYPE_FP32, 1, 1, rows, row);
 	src = td_dram(argument, from, NPU_DTYPE_FP32, (uint32_t[4]){ 1, 1, rows, row },
 		      (int64_t[4]){ 0, 0, 4 * (int64_t)row, 4 });
-	stream_dma(e->stream, channel, &dst, &src, multicast);
+	stream_dma(stream, channel, &dst, &src, multicast);
 }
 
 /* A matrix that is no constant: rows of depth lanes, as the array reads them. */
-static void issue_matrix(struct emitter *e, const struct load *load, uint32_t slot)
+static void move_matrix(struct emitter *e, struct stream *stream, const struct load *load,
+			uint32_t slot, uint16_t multicast)
 {
 	const struct mac_problem *problem = e->problem;
 	const struct mac_plan *plan = e->plan;
@@ -89,67 +96,80 @@ static void issue_matrix(struct emitter *e, const struct load *load, uint32_t sl
 	struct npu_td dst = td_local(slot, dtype, dims, local);
 	struct npu_td src = td_dram(problem->b_argument, from, dtype, dims, dram);
 
-	stream_dma(e->stream, 1, &dst, &src, e->w.sharing.mask);
+	stream_dma(stream, 1, &dst, &src, multicast);
+}
+
+void mac_move_weights(struct emitter *e, struct stream *stream, const struct load *load,
+		      uint32_t slot, uint16_t multicast)
+{
+	const struct mac_plan *plan = e->plan;
+	const struct mac_instance *instance = &e->problem->instances[load->instance];
+	uint32_t bytes;
+	int64_t from;
+
+	if (!e->problem->weights) {
+		move_matrix(e, stream, load, slot, multicast);
+		return;
+	}
+	from = e->set_offsets[instance->weight_set] + (int64_t)load->block * plan->block_bytes;
+	bytes = load->blocks * plan->block_bytes;
+	if (load->chunk != UINT32_MAX) {
+		from += plan->chunks[load->chunk].offset;
+		bytes = plan->chunks[load->chunk].bytes;
+	}
+	dma_bytes(stream, 1, slot, e->problem->w_argument, from, bytes, multicast);
 }
 
 static void issue_weights(struct emitter *e, const struct load *load)
 {
-	const struct mac_plan *plan = e->plan;
-	const struct mac_instance *instance = &e->problem->instances[load->instance];
-	uint32_t slot = mac_load_begin(e, &e->w), bytes;
-	int64_t from;
-
-	if (!e->problem->weights) {
-		issue_matrix(e, load, slot);
-	} else {
-		from = e->set_offsets[instance->weight_set] +
-		       (int64_t)load->block * plan->block_bytes;
-		bytes = load->blocks * plan->block_bytes;
-		if (load->chunk != UINT32_MAX) {
-			from += plan->chunks[load->chunk].offset;
-			bytes = plan->chunks[load->chunk].bytes;
-		}
-		dma_bytes(e, 1, slot, e->problem->w_argument, from, bytes, e->w.sharing.mask);
-	}
+	mac_move_weights(e, e->stream, load, mac_load_begin(e, &e->w), e->w.sharing.mask);
 	ring_produce_end(&e->w.ring);
 }
 
-static void issue_residual(struct emitter *e, const struct load *load)
+void mac_move_residual(struct emitter *e, struct stream *stream, const struct load *load,
+		       uint32_t slot, uint16_t multicast)
 {
 	const struct place *place = &e->places[load->tile];
 	enum npu_dtype dtype = e->problem->types.residual;
 	struct slot_view view =
 		mac_slot_view(e, place, load->pass, load->block, load->blocks, dtype);
 	struct npu_td src = mac_dram(e, place, load->pass, load->block, &view, true);
-	struct npu_td dst =
-		td_local(ring_produce_begin(&e->r.ring), dtype, view.dims, view.strides);
+	struct npu_td dst = td_local(slot, dtype, view.dims, view.strides);
 
-	stream_dma(e->stream, 0, &dst, &src, 0);
+	stream_dma(stream, 0, &dst, &src, multicast);
+}
+
+static void issue_residual(struct emitter *e, const struct load *load)
+{
+	mac_move_residual(e, e->stream, load, ring_produce_begin(&e->r.ring), 0);
 	ring_produce_end(&e->r.ring);
+}
+
+bool mac_may_issue(const struct loads *loads, uint32_t issued, uint32_t step)
+{
+	uint32_t slots = loads->ring.slots, ahead = issued;
+
+	if (issued == loads->count ||
+	    (issued >= slots && loads->list[issued - slots].last_step >= step))
+		return false;
+	/* Those whose use is still to come: not more than the queue takes. */
+	while (ahead > 0 && loads->list[ahead - 1].first_step >= step)
+		ahead--;
+	return issued - ahead < LOADS_AHEAD;
 }
 
 /* Loads of a ring that may stand in the stream before step @step. */
 static void issue_loads(struct emitter *e, struct loads *loads, uint32_t step,
 			void (*issue)(struct emitter *e, const struct load *load))
 {
-	while (loads->issued < loads->count) {
-		const struct load *load = &loads->list[loads->issued];
-		uint32_t slots = loads->ring.slots, ahead = loads->issued;
-
-		if (loads->issued >= slots && loads->list[loads->issued - slots].last_step >= step)
-			break;
-		/* Those whose use is still to come: not more than the queue takes. */
-		while (ahead > 0 && loads->list[ahead - 1].first_step >= step)
-			ahead--;
-		if (loads->issued - ahead >= LOADS_AHEAD)
-			break;
+	while (mac_may_issue(loads, loads->issued, step)) {
 		if (loads->sharing.members == 1 || loads->sharing.leader)
-			issue(e, load);
+			issue(e, &loads->list[loads->issued]);
 		loads->issued++;
 	}
 }
 
-static void issue_parameters(struct emitter *e)
+bool mac_move_parameters(struct emitter *e, struct stream *stream)
 {
 	const struct mac_problem *problem = e->problem;
 	uint32_t bytes = e->plan->parameter_bytes, count;
@@ -164,19 +184,24 @@ static void issue_parameters(struct emitter *e)
 			from += (int64_t)e->parameters_first_channel *
 				sizeof(struct npu_channel_fp);
 		}
-		dma_bytes(e, 0, e->parameters_at, NPU_ARG_WEIGHTS, from,
+		dma_bytes(stream, 0, e->parameters_at, NPU_ARG_WEIGHTS, from,
 			  count * (uint32_t)sizeof(struct npu_channel_fp), 0);
 	}
 	if (e->plan->table_bytes)
-		dma_bytes(e, 0, e->table_at, NPU_ARG_WEIGHTS, e->table, sizeof(struct npu_curve), 0);
-	if (bytes || e->plan->table_bytes) {
-		stream_give(e->stream, NPU_ENGINE_DMA0, e->ready);
-		e->wants_ready = true;
-	}
+		dma_bytes(stream, 0, e->table_at, NPU_ARG_WEIGHTS, e->table,
+			  sizeof(struct npu_curve), 0);
+	return bytes || e->plan->table_bytes;
 }
 
-/* The slot a load went to; loads are used in the order they were issued in. */
-static uint32_t slot_address(const struct loads *loads, uint32_t index)
+static void issue_parameters(struct emitter *e)
+{
+	if (!mac_move_parameters(e, e->stream))
+		return;
+	stream_give(e->stream, NPU_ENGINE_DMA0, e->ready);
+	e->wants_ready = true;
+}
+
+uint32_t mac_slot_address(const struct loads *loads, uint32_t index)
 {
 	return loads->ring.base + index % loads->ring.slots * loads->ring.slot_bytes;
 }
@@ -201,8 +226,8 @@ static void emit_mac(struct emitter *e, uint32_t index)
 		ring_consume_begin(&e->a.ring);
 	if (w->first_step == index)
 		ring_consume_begin(&e->w.ring);
-	activations = mac_activation_operand(e, step, &view, slot_address(&e->a, step->a));
-	weights = mac_weight_operand(e, step, slot_address(&e->w, step->w));
+	activations = mac_activation_operand(e, step, &view, mac_slot_address(&e->a, step->a));
+	weights = mac_weight_operand(e, step, mac_slot_address(&e->w, step->w));
 	window = mac_window_operand(e, step, &view, slot.dims);
 	stream_mac(e->stream, subop, &activations, &weights, &window, 0,
 		   mac_channels(e, step->block, 1));
@@ -238,7 +263,7 @@ static void emit_out(struct emitter *e, uint32_t index)
 		e, step, e->store.base + e->store.produced % e->store.slots * e->store.slot_bytes,
 		false);
 	if (e->problem->residual)
-		residual = mac_out_operand(e, step, slot_address(&e->r, step->r), true);
+		residual = mac_out_operand(e, step, mac_slot_address(&e->r, step->r), true);
 	if (e->problem->weight_sets > 1)
 		channel += set * e->problem->channels;
 	parameters =
@@ -297,6 +322,7 @@ static void emit_steps(struct emitter *e)
 	uint32_t i;
 
 	for (i = 0; i < e->step_count; i++) {
+		mac_emit_points(e, i);
 		issue_pieces(e, i);
 		issue_loads(e, &e->a, i, issue_activations);
 		issue_loads(e, &e->w, i, issue_weights);
@@ -417,11 +443,14 @@ int mac_emit(struct lower *lower, const struct mac_problem *problem, const struc
 	for (cluster = 0; cluster < lower->clusters && !result; cluster++) {
 		if (emitters[cluster].step_count)
 			result = init_cluster(&emitters[cluster]);
-		if (!result)
-			emit_steps(&emitters[cluster]);
+	}
+	if (!result)
+		result = mac_place_points(emitters, lower->clusters);
+	for (cluster = 0; cluster < lower->clusters && !result; cluster++) {
+		emit_steps(&emitters[cluster]);
 		/* What a cluster with few steps, or none, has left. */
-		if (!result)
-			issue_pieces(&emitters[cluster], UINT32_MAX);
+		mac_emit_points(&emitters[cluster], UINT32_MAX);
+		issue_pieces(&emitters[cluster], UINT32_MAX);
 	}
 	for (cluster = 0; emitters && cluster < lower->clusters; cluster++)
 		mac_free_steps(&emitters[cluster]);

@@ -56,6 +56,7 @@ struct step {
 };
 
 struct run;
+struct cut;
 
 struct emitter {
 	struct lower *lower;
@@ -82,7 +83,14 @@ struct emitter {
 	/* pieces of later layers' weights this layer carries (prefetch.h) */
 	const struct prefetch_piece *pieces;
 	uint32_t piece_count, pieces_moved;
+	/* points inside the layer (mac_points.c) */
+	struct cut *cuts;
+	uint32_t first_point, point_count, points_emitted;
 };
+
+/* Emits the transfer of a load to @slot into @stream. */
+typedef void mac_move_function(struct emitter *e, struct stream *stream, const struct load *load,
+			       uint32_t slot, uint16_t multicast);
 
 
 /* ------------------------------------------------------------------ mac_steps.c */
@@ -92,6 +100,25 @@ struct emitter {
  */
 int mac_list_steps(struct emitter *e);
 void mac_free_steps(struct emitter *e);
+
+/* ------------------------------------------------------------------- mac_emit.c */
+mac_move_function mac_move_activations, mac_move_weights, mac_move_residual;
+
+/* mac_move_parameters - parameters of the channels, and the table; true when there are any. */
+bool mac_move_parameters(struct emitter *e, struct stream *stream);
+
+/* mac_slot_address - the slot a load goes to; loads are used in the order they were issued in. */
+uint32_t mac_slot_address(const struct loads *loads, uint32_t index);
+
+/* mac_may_issue - whether the load after @issued ones may stand in the stream before step @step. */
+bool mac_may_issue(const struct loads *loads, uint32_t issued, uint32_t step);
+
+/* ----------------------------------------------------------------- mac_points.c */
+/* mac_place_points - choose where points stand; rings are there. 0, or -1 without memory. */
+int mac_place_points(struct emitter *emitters, uint32_t clusters);
+
+/* mac_emit_points - those that stand before step @step; UINT32_MAX: all that are left. */
+void mac_emit_points(struct emitter *e, uint32_t step);
 
 /* ------------------------------------------------------------------ mac_share.c */
 /* mac_share - find loads that clusters have in common; give out shared tokens. */

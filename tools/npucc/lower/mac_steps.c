@@ -319,4 +319,5 @@ void mac_free_steps(struct emitter *e)
 	free(e->a.list);
 	free(e->w.list);
 	free(e->r.list);
+	free(e->cuts);
 }

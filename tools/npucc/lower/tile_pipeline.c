@@ -9,6 +9,8 @@ struct pipeline {
 	uint64_t first, last;		/* tiles of this cluster */
 	struct ring in[SPACE_MAX_OPERANDS], out;
 	uint32_t held[SPACE_MAX_OPERANDS];	/* local offset of each source's current tile */
+	uint32_t constants, constant_bytes;	/* in local SRAM */
+	uint32_t point, points;			/* number of the first one, and how many */
 };
 
 /* An operand that is the same in all tiles is loaded once and kept. */
@@ -80,13 +82,53 @@ static void store(struct pipeline *p, uint64_t index)
 	ring_consume_end(&p->out);
 }
 
+/* The source's tile @index, of which @slot still has a copy, into that again. */
+static void load_again(struct pipeline *p, struct stream *resume, uint32_t operand, uint64_t index,
+		       uint32_t slot)
+{
+	struct npu_td source, target;
+	struct tile tile;
+
+	tile_at(p->tiling, index, &tile);
+	source = tile_dram(p->tiling, &tile, operand);
+	target = tile_local(p->tiling, &tile, operand, slot);
+	stream_dma(resume, 0, &target, &source, 0);
+}
+
+/*
+ * Behind the tile @index: the next one is loaded, and what is the same for all. Both are in memory
+ * still; a layer's output never lies over its inputs.
+ */
+static void emit_point(struct pipeline *p, uint64_t index)
+{
+	struct points *points = p->lower->points;
+	uint32_t point = p->point + (uint32_t)(index - p->first);
+	struct stream *resume = points_resume(points, point, p->cluster);
+
+	for (uint32_t o = 1; o <= p->sources && resume; o++) {
+		const struct ring *ring = &p->in[o];
+
+		if (tile_changes(p->tiling, o))
+			load_again(p, resume, o, index + 1,
+				   ring->base + (ring->produced - 1) % ring->slots * ring->slot_bytes);
+		else
+			load_again(p, resume, o, p->first, p->held[o]);
+	}
+	points_save(points, point, p->cluster, p->constants, p->constant_bytes);
+	points_here(points, point, p->cluster, p->lower->streams[p->cluster]);
+}
+
 static int run_cluster(struct pipeline *p)
 {
 	struct tile largest;
 
 	tile_at(p->tiling, 0, &largest);
+	p->constants = p->lower->local_used[p->cluster];
 	if (p->kernel->prepare && p->kernel->prepare(p->kernel->context, p->cluster, &largest))
 		return -1;
+	p->constant_bytes = p->lower->local_used[p->cluster] - p->constants;
+	if (p->constant_bytes > TILE_CONSTANT_BYTES)
+		p->constant_bytes = TILE_CONSTANT_BYTES;
 	if (open_rings(p))
 		return -1;
 	load(p, p->first);
@@ -95,8 +137,29 @@ static int run_cluster(struct pipeline *p)
 			load(p, index + 1);
 		compute(p, index);
 		store(p, index);
+		if (index - p->first < p->points)
+			emit_point(p, index);
 	}
 	return 0;
+}
+
+/*
+ * As many points for each cluster, behind its first tiles: as many as the one with the fewest tiles
+ * has tiles with others behind them. Returns the number of the first one.
+ */
+static uint32_t add_points(struct lower *lower, const struct tiling *tiling, uint32_t *count)
+{
+	uint64_t fewest = tiling->tiles / lower->clusters;
+	uint32_t first = 0;
+
+	*count = fewest ? (uint32_t)fewest - 1 : 0;
+	for (uint32_t i = 0; i < *count; i++) {
+		uint32_t point = points_add(lower->points,
+					    (uint32_t)((i + 1) * (uint64_t)POINTS_WHOLE / (*count + 1)));
+
+		first = i ? first : point;
+	}
+	return first;
 }
 
 int64_t tile_pipeline_elements(const struct lower *lower, const struct space *space,
@@ -117,10 +180,13 @@ int64_t tile_pipeline_elements(const struct lower *lower, const struct space *sp
 int tile_pipeline_run(struct lower *lower, const struct tiling *tiling,
 		      const struct tile_kernel *kernel)
 {
+	uint32_t points, point = add_points(lower, tiling, &points);
+
 	for (uint32_t cluster = 0; cluster < lower->clusters; cluster++) {
 		struct pipeline p = {
 			.lower = lower, .tiling = tiling, .kernel = kernel, .cluster = cluster,
 			.sources = tiling->space->operand_count - 1,
+			.point = point, .points = points,
 		};
 
 		lower_share(tiling->tiles, lower->clusters, cluster, &p.first, &p.last);

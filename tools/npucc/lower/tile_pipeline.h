@@ -10,7 +10,10 @@
 #include "tile.h"
 
 struct tile_kernel {
-	/* Once a cluster that has tiles: constants, temporaries. May be NULL. 0, or -1 with a sentence. */
+	/*
+	 * Once a cluster that has tiles: constants, then temporaries, whose contents no tile leaves to the
+	 * next one. May be NULL. 0, or -1 with a sentence.
+	 */
 	int (*prepare)(void *context, uint32_t cluster, const struct tile *largest);
 	/*
 	 * Emits the vector instructions of one tile. @operand: views with the tile's full
@@ -20,6 +23,9 @@ struct tile_kernel {
 			const struct npu_td operand[SPACE_MAX_OPERANDS]);
 	void *context;
 };
+
+/* Bytes at the beginning of what prepare() allots that are constants, at most. */
+#define TILE_CONSTANT_BYTES ((uint32_t)sizeof(struct npu_table))
 
 /*
  * tile_pipeline_elements - most elements a tile may have so that the buffers of every operand
