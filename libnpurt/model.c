@@ -38,6 +38,8 @@ static int bind_model(struct npurt_model *model, const struct npurt_source *sour
 	if (!ret)
 		ret = load_part(model, NULL, &image->bss, NPU_PROT_READ | NPU_PROT_WRITE,
 				&model->bss);
+	if (!ret)
+		ret = npurt_save_area_new(model);
 	if (ret)
 		return npurt_fail_after(ret, "loading model '%s': ", image->name);
 	return 0;
@@ -49,6 +51,7 @@ static void model_free(struct npurt_model *model)
 	npurt_buffer_put(model->text);
 	npurt_buffer_put(model->rodata);
 	npurt_buffer_put(model->bss);
+	npurt_buffer_put(model->save);
 	npurt_image_release(&model->image);
 	free(model);
 }

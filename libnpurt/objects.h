@@ -70,6 +70,7 @@ struct npurt_model {
 	struct npurt_image image;
 	struct npurt_buffer *text, *rodata, *bss;
 	struct npurt_stats_model *stats; /* NULL: nobody counts */
+	struct npurt_buffer *save; /* of a preempted task; NULL: the program has no points */
 	/* Of every run of it */
 	uint32_t uses; /* inputs and outputs */
 	uint64_t use_bytes;
@@ -418,6 +419,17 @@ void npurt_trace_finished(struct npurt_context *context, const struct npurt_trac
 
 /** npurt_record_read() - a record of the device in the host's order */
 void npurt_record_read(struct npu_record *to, const struct npu_record *from);
+
+/* ---------------------------------------------------------------- save_area.c */
+
+/** npurt_save_area_new() - memory for the model's preempted tasks, when its program has points */
+int npurt_save_area_new(struct npurt_model *model);
+
+/** npurt_run_flags() - NPU_EXEC_* of the run's packet */
+uint32_t npurt_run_flags(const struct npurt_run *run);
+
+/** npurt_run_late_arguments() - write those behind inputs and outputs */
+void npurt_run_late_arguments(const struct npurt_run *run, __le64 *arguments);
 
 /* -------------------------------------------------------------------- future.c */
 

@@ -171,17 +171,10 @@ void npurt_run_prepare(struct npurt_model *model)
 	for (i = 0; i < model->uses; i++)
 		model->use_bytes += image->tensors[i].device_bytes;
 	model->packet = (struct npu_packet_exec){
-		.header = htole32(NPU_PACKET_HEADER(NPU_PACKET_EXEC, 0, 0)),
 		.program = htole64(model->text->va),
-		.argument_count = (uint8_t)(NPU_ARG_FIRST_IO + model->uses),
 		.signal_sem = htole16(NPU_SEM_NONE),
 		.wait_sem = { htole16(NPU_SEM_NONE), htole16(NPU_SEM_NONE) },
 	};
-}
-
-uint32_t npurt_run_argument_count(const struct npurt_run *run)
-{
-	return run->profile ? NPU_ARG_COUNT : NPU_ARG_FIRST_IO + run->use_count;
 }
 
 struct npu_packet_exec npurt_run_packet(const struct npurt_run *run, uint32_t task_id,
@@ -193,10 +186,8 @@ struct npu_packet_exec npurt_run_packet(const struct npurt_run *run, uint32_t ta
 	packet.arguments = htole64(arguments);
 	packet.record = htole64(record);
 	packet.budget = htole32((uint32_t)((budget_cycles + 1023) / 1024));
-	if (run->profile) {
-		packet.header = htole32(NPU_PACKET_HEADER(NPU_PACKET_EXEC, NPU_EXEC_PROFILE, 0));
-		packet.argument_count = NPU_ARG_COUNT;
-	}
+	packet.header = htole32(NPU_PACKET_HEADER(NPU_PACKET_EXEC, npurt_run_flags(run), 0));
+	packet.argument_count = (uint8_t)npurt_run_argument_count(run);
 	return packet;
 }
 
@@ -210,11 +201,7 @@ void npurt_run_arguments(const struct npurt_run *run, __le64 *arguments)
 	for (i = 0; i < run->use_count; i++)
 		arguments[NPU_ARG_FIRST_IO + i] =
 			htole64(run->uses[i].buffer->va + run->uses[i].offset);
-	if (!run->profile)
-		return;
-	for (i = NPU_ARG_FIRST_IO + run->use_count; i < NPU_ARG_PROFILE; i++)
-		arguments[i] = 0;
-	arguments[NPU_ARG_PROFILE] = htole64(run->profile->va);
+	npurt_run_late_arguments(run, arguments);
 }
 
 static struct npurt_future *future_of(struct npurt_task *task)
