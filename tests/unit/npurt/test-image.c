@@ -213,7 +213,7 @@ static void test_damage(void **state)
 		{ model.text + offsetof(struct npu_program_header, entry) + 4, 4, 64, -ENOEXEC,
 		  "beyond its clusters" },
 		{ META(magic), 1, -ENOEXEC, "description" },
-		{ META(version), 2, -ENOTSUP, "version 2" },
+		{ META(version), NPU_META_VERSION + 1, -ENOTSUP, "version 3" },
 		{ META(outputs), 0, -ENOEXEC, "0 outputs" },
 		{ META(inputs), 0xffffffff, -ENOEXEC, "4294967295 inputs" },
 		{ META(inputs), 2, -ENOEXEC, "layer table" },

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preempt-networks FIRMWARE NETWORK.npu: a network leaves its clusters at all its points, by the real
+ * firmware on the device model; its results are those of a run alone.
+ *
+ * preempt-networks FIRMWARE LOW.npu HIGH.npu ARRIVALS: and one of the highest priority comes now and
+ * then to a device that this one, of the lowest, keeps busy: results with and without preemption, how long
+ * the high one takes from its doorbell, what the low one gets done. Both print TAP.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../unit/firmware/host.h"
+#include "../unit/firmware/random.h"
+#include "error.h"
+#include "image.h"
+#include "machine.h"
+#include "npu/npu_isa.h"
+
+#define LIMIT		1000000000ull
+#define ADDED_MOST	15000		/* cycles that a load below may add */
+#define COPIES		2		/* of arguments and outputs, used in turn */
+#define ARRIVALS_MAX	1000
+#define WAYS_MAX	10000
+
+/* A compiled network: the file, and where it is in a host's memory. */
+struct network {
+	struct npurt_source source;
+	struct npurt_image image;
+	uint64_t program, arguments[COPIES];
+	uint64_t outputs[COPIES], output_bytes;
+	uint8_t *expected;		/* the outputs of a run alone */
+	uint64_t alone, mac_alone;	/* cycles of it, and of the array in it */
+};
+
+static unsigned int checks, failures;
+
+static void check(bool good, const char *what)
+{
+	printf("%sok %u - %s\n", good ? "" : "not ", ++checks, what);
+	failures += !good;
+	fflush(stdout);
+}
+
+static void die(const char *what)
+{
+	fprintf(stderr, "preempt-networks: %s: %s\n", what, npurt_last_error());
+	exit(2);
+}
+
+static void open_network(struct network *network, const char *path)
+{
+	int fd = open(path, O_RDONLY);
+
+	if (fd < 0 || npurt_source_fd(&network->source, fd) ||
+	    npurt_image_read(&network->image, &network->source, NULL))
+		die(path);
+	if (network->image.outputs != 1)
+		die("networks here have one output");
+}
+
+static uint64_t load_part(struct host *host, struct network *network,
+			  const struct npurt_image_part *part, bool filled)
+{
+	uint64_t address = host_alloc(host, part->bytes);
+
+	if (filled && part->bytes &&
+	    network->source.read(&network->source, part->offset, host->memory + address,
+				 (size_t)part->bytes))
+		die("reading a network");
+	return address;
+}
+
+/* fp16 or bytes that any type can be: small numbers of both signs. */
+static void fill_input(uint8_t *to, uint64_t bytes)
+{
+	struct random random = { .state = 0x2468ace };
+
+	for (uint64_t i = 0; i + 1 < bytes; i += 2) {
+		uint32_t value = random_next(&random);
+
+		to[i] = (uint8_t)value;
+		to[i + 1] = (uint8_t)(0x30 + (value >> 8) % 12 + (value >> 16 & 1) * 0x80);
+	}
+}
+
+/* Program, weights, scratch and save area once; outputs and arguments twice. */
+static void place_network(struct host *host, struct network *network)
+{
+	const struct npurt_image *image = &network->image;
+	uint64_t shared[NPU_ARG_COUNT] = { 0 };
+	uint64_t save = (uint64_t)image->program.save_bytes * image->program.clusters;
+
+	network->program = load_part(host, network, &image->text, true);
+	shared[NPU_ARG_WEIGHTS] = load_part(host, network, &image->rodata, true);
+	shared[NPU_ARG_SCRATCH] = load_part(host, network, &image->bss, false);
+	shared[NPU_ARG_SAVE] = host_alloc(host, save);
+	for (uint32_t i = 0; i < image->inputs; i++) {
+		shared[NPU_ARG_FIRST_IO + i] = host_alloc(host, image->tensors[i].device_bytes);
+		fill_input(host->memory + shared[NPU_ARG_FIRST_IO + i],
+			   image->tensors[i].device_bytes);
+	}
+	network->output_bytes = image->tensors[image->inputs].device_bytes;
+	for (unsigned int copy = 0; copy < COPIES; copy++) {
+		network->outputs[copy] = host_alloc(host, network->output_bytes);
+		shared[NPU_ARG_FIRST_IO + image->inputs] = network->outputs[copy];
+		network->arguments[copy] = host_alloc(host, sizeof(shared));
+		memcpy(host->memory + network->arguments[copy], shared, sizeof(shared));
+	}
+}
+
+static void submit(struct host *host, unsigned int queue, const struct network *network,
+		   uint32_t flags)
+{
+	host_exec_task(host, queue, network->program,
+		       network->arguments[host->index[queue] % COPIES], flags);
+}
+
+/* The outputs of the queue's task number @index are there and right; they are gone afterwards. */
+static bool take_outputs(struct host *host, unsigned int queue, const struct network *network,
+			 uint64_t index)
+{
+	uint8_t *have = host->memory + network->outputs[index % COPIES];
+	bool right = host_record(host, queue, index)->status == NPU_STATUS_DONE &&
+		     !memcmp(have, network->expected, (size_t)network->output_bytes);
+
+	for (uint64_t i = 0; i < network->output_bytes; i++)
+		have[i] = (uint8_t)~network->expected[i];
+	return right;
+}
+
+enum { LOW, HIGH, QUEUES };
+
+struct way {
+	uint64_t cycles;
+	const char *from;	/* code of the first cluster where it began */
+};
+
+static int compare_ways(const void *one, const void *other)
+{
+	const struct way *a = one, *b = other;
+
+	return a->cycles > b->cycles ? -1 : a->cycles < b->cycles;
+}
+
+static struct host *make_host(const char *firmware, struct network *networks)
+{
+	struct host *host = host_create("npu-v3", firmware);
+
+	for (unsigned int i = 0; i < QUEUES; i++) {
+		host_context(host, 1 + i);
+		host_queue(host, i, 1 + i, i == HIGH ? 15 : 0);
+		place_network(host, &networks[i]);
+	}
+	host_idle(host, LIMIT);
+	return host;
+}
+
+static void run_alone(const char *firmware, struct network *networks)
+{
+	struct host *host = make_host(firmware, networks);
+
+	for (unsigned int i = 0; i < QUEUES; i++) {
+		struct network *network = &networks[i];
+
+		submit(host, i, network, 0);
+		host_ring(host, i);
+		host_idle(host, LIMIT);
+		if (host_record(host, i, 0)->status != NPU_STATUS_DONE)
+			die("a run alone failed");
+		network->alone = host_record(host, i, 0)->end - host_record(host, i, 0)->start;
+		network->mac_alone = host_record(host, i, 0)->mac_cycles;
+		network->expected = malloc((size_t)network->output_bytes);
+		memcpy(network->expected, host->memory + network->outputs[0],
+		       (size_t)network->output_bytes);
+	}
+	host_destroy(host);
+}
+
+/*
+ * The low network alone, asked to leave whenever it runs: it goes through all its points. The ways
+ * between them are those from where it goes on to where the next save begins.
+ */
+static void run_through_points(const char *firmware, struct network *networks)
+{
+	static struct way ways[WAYS_MAX];
+	struct host *host = make_host(firmware, networks);
+	const struct npu_slot *slot = &host->model->command.slot[0];
+	struct network *network = &networks[LOW];
+	uint64_t since = 0;
+	size_t count = 0;
+	bool running = false;
+
+	submit(host, LOW, network, NPU_EXEC_PREEMPT);
+	host_ring(host, LOW);
+	while (!host_record(host, LOW, 0)->status) {
+		bool runs = slot->phase == NPU_PHASE_TASK && !slot->task.returning;
+
+		npu_model_run(host->model, 20);
+		if (runs && !running) {
+			since = npu_model_time(host->model);
+			ways[count].from = npurt_image_symbol_at(
+				&network->image,
+				host->model->clusters[slot->task.cluster[0]].front.offset);
+			npu_model_core_write(host->model,
+					     NPU_REG_SLOT(slot->number) + NPU_SLOT_CONTROL,
+					     NPU_SLOT_PREEMPT | NPU_SLOT_KEEP);
+		}
+		if (!runs && running && slot->phase == NPU_PHASE_SAVE_LATENCY &&
+		    count + 1 < WAYS_MAX)
+			ways[count++].cycles = npu_model_time(host->model) - since;
+		running = runs;
+	}
+	check(take_outputs(host, LOW, network, 0) && count > network->image.layer_count / 2,
+	      "left at all its points, the results are those of a run alone, bit by bit");
+	qsort(ways, count, sizeof(*ways), compare_ways);
+	printf("# %zu points, predicted every %" PRIu64 " cycles at most; the longest ways:", count,
+	       network->image.point_cycles);
+	for (size_t i = 0; i < 5 && i < count; i++)
+		printf(" %" PRIu64 " (%s)", ways[i].cycles, ways[i].from ? ways[i].from : "?");
+	printf("; nine of ten at most %" PRIu64 "\n", ways[count / 10].cycles);
+	host_destroy(host);
+}
+
+struct load {
+	struct host *host;
+	const struct network *network;
+	uint32_t flags;
+	uint64_t taken;		/* tasks whose outputs were looked at */
+	bool right;
+};
+
+/* Keep the low queue's ring from running dry, look at what is done. */
+static void keep_busy(struct load *load)
+{
+	struct host *host = load->host;
+
+	if (!load->network)
+		return;
+	while (load->taken < host_control(host, LOW)->read_index &&
+	       host_record(host, LOW, load->taken)->status)
+		load->right &= take_outputs(host, LOW, load->network, load->taken++);
+	/* No more than there are copies: what runs writes where nobody looks. */
+	while (host->index[LOW] - load->taken < COPIES)
+		submit(host, LOW, load->network, load->flags);
+	host_ring(host, LOW);
+}
+
+struct figures {
+	uint64_t median, ninety_nine, most;
+	double low;		/* its work, to what it could have done in the time that was left */
+	uint32_t preemptions;
+	bool right;
+};
+
+static int compare(const void *one, const void *other)
+{
+	uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
+
+	return a < b ? -1 : a > b;
+}
+
+static void pass(struct load *load, uint64_t until)
+{
+	struct npu_model *model = load->host->model;
+
+	while (npu_model_time(model) < until) {
+		keep_busy(load);
+		if (npu_model_run(model, 1000) && npu_model_time(model) < until)
+			npu_model_skip(model, until - npu_model_time(model));
+	}
+}
+
+static struct figures measure(const char *firmware, struct network *networks, bool busy,
+			      uint32_t flags, unsigned int arrivals)
+{
+	static uint64_t latency[ARRIVALS_MAX];
+	struct host *host = make_host(firmware, networks);
+	struct load load = { .host = host, .network = busy ? &networks[LOW] : NULL,
+			     .flags = flags, .right = true };
+	struct random random = { .state = 0x13579bd };
+	struct figures figures = { 0 };
+	uint64_t begin = npu_model_time(host->model), used = 0, work;
+
+	pass(&load, begin + 100000);
+	for (unsigned int i = 0; i < arrivals; i++) {
+		const struct npu_record *record = host_record(host, HIGH, i);
+		uint64_t rung;
+
+		pass(&load, npu_model_time(host->model) + 20000 + random_below(&random, 100000));
+		rung = npu_model_time(host->model);
+		submit(host, HIGH, &networks[HIGH], flags);
+		record = host_record(host, HIGH, i);
+		host_ring(host, HIGH);
+		while (!record->status) {
+			keep_busy(&load);
+			npu_model_run(host->model, 500);
+		}
+		latency[i] = record->end - rung;
+		used += record->end - record->start;
+		load.right &= take_outputs(host, HIGH, &networks[HIGH], i);
+	}
+	used = npu_model_time(host->model) - begin - used;
+	work = npu_model_register_read(host->model, NPU_REG_COUNTER_MAC_LO) -
+	       arrivals * networks[HIGH].mac_alone;
+	figures.low = (double)work / (double)networks[LOW].mac_alone *
+		      (double)networks[LOW].alone / (double)used;
+	figures.preemptions = npu_model_register_read(host->model, NPU_REG_COUNTER_PREEMPTIONS_LO);
+	figures.right = load.right;
+	qsort(latency, arrivals, sizeof(*latency), compare);
+	figures.median = latency[arrivals / 2];
+	figures.ninety_nine = latency[arrivals * 99 / 100];
+	figures.most = latency[arrivals - 1];
+	printf("# median %" PRIu64 ", 99 %% %" PRIu64 ", most %" PRIu64
+	       " cycles from doorbell to end; low one %.2f of what it could; %u preemptions\n",
+	       figures.median, figures.ninety_nine, figures.most, figures.low, figures.preemptions);
+	host_destroy(host);
+	return figures;
+}
+
+static void run_both(const char *firmware, struct network *networks, unsigned int arrivals)
+{
+	struct figures alone, without, with;
+
+	printf("# alone: high one %" PRIu64 " cycles, low one %" PRIu64 "\n", networks[HIGH].alone,
+	       networks[LOW].alone);
+	printf("# high one alone: ");
+	alone = measure(firmware, networks, false, NPU_EXEC_PREEMPT, arrivals);
+	printf("# under load, not preempted: ");
+	without = measure(firmware, networks, true, 0, arrivals);
+	printf("# under load, preempted: ");
+	with = measure(firmware, networks, true, NPU_EXEC_PREEMPT, arrivals);
+	check(alone.right && without.right, "results without preemption are those of a run alone");
+	check(with.right && with.preemptions >= arrivals / 2,
+	      "results of preempted runs are the same, bit by bit");
+	check(with.ninety_nine <= alone.ninety_nine + ADDED_MOST,
+	      "99 of 100 come within 15,000 cycles of a run alone");
+	check(with.ninety_nine < without.ninety_nine, "and earlier than without preemption");
+	check(with.low >= 0.8, "the low one does at least 0.8 of what it could in the time left");
+}
+
+int main(int count, char **words)
+{
+	static struct network networks[QUEUES];
+	unsigned int arrivals = 0;
+
+	if (count != 3 && count != 5) {
+		fprintf(stderr, "usage: preempt-networks FIRMWARE LOW.npu [HIGH.npu ARRIVALS]\n");
+		return 2;
+	}
+	open_network(&networks[LOW], words[2]);
+	open_network(&networks[HIGH], words[count == 5 ? 3 : 2]);
+	run_alone(words[1], networks);
+	run_through_points(words[1], networks);
+	if (count == 5)
+		arrivals = (unsigned int)strtoul(words[4], NULL, 10);
+	if (arrivals > ARRIVALS_MAX)
+		die("arrivals are at most 1000");
+	if (arrivals)
+		run_both(words[1], networks, arrivals);
+	printf("1..%u\n", checks);
+	return failures > 0;
+}

@@ -1,0 +1,46 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Real networks preempted at the points that the compiler marked.
+
+usage: preempt.py FIRMWARE small|points|both   (programs and corpus by NPU_BIN, NPU_PREEMPT, NPU_CORPUS, NPU_SCRATCH; prints
+the TAP of preempt-networks)
+
+small, points: mnist-8 or the recognizer leaves at all its points.
+both: the angle classifier comes now and then (40 times, or NPU_ARRIVALS) to a device that the text detector keeps
+busy. The detector leaves 512 KiB of global SRAM, in which the classifier's window fits while the detector's is kept.
+"""
+import os
+import subprocess
+import sys
+
+CORPUS = os.environ["NPU_CORPUS"]
+MNIST = "mnist/usr/share/doc/migraphx/examples/vision/cpp_mnist/mnist-8"
+SCRATCH = os.environ["NPU_SCRATCH"]
+WINDOW = 7 << 19
+
+
+def compile_model(name, *words):
+    os.makedirs(SCRATCH, exist_ok=True)
+    binary = os.path.join(SCRATCH, os.path.basename(name) + ".npu")
+    subprocess.run([os.path.join(os.environ["NPU_BIN"], "npucc"), "compile",
+                    os.path.join(CORPUS, name + ".onnx"), "-o", binary, "--no-cache", *words], check=True)
+    return binary
+
+
+def run(*words):
+    return subprocess.run([os.environ["NPU_PREEMPT"], sys.argv[1], *words], check=False).returncode
+
+
+def main():
+    if sys.argv[2] == "points":
+        network = compile_model("ocr/assets/ch_PP-OCRv4_rec_infer", "--shape", "x=1x3x48x160")
+        sys.exit(run(network))
+    if sys.argv[2] == "small":
+        sys.exit(run(compile_model(MNIST)))
+    high = compile_model("ocr/assets/ch_ppocr_mobile_v2.0_cls_infer", "--shape", "x=1x3x48x192")
+    low = compile_model("ocr/assets/ch_PP-OCRv4_det_infer", "--shape", "x=1x3x320x320", "--max-window-bytes",
+                        str(WINDOW))
+    sys.exit(run(low, high, os.environ.get("NPU_ARRIVALS", "40")))
+
+
+main()
