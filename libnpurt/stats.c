@@ -43,6 +43,7 @@ struct npurt_stats {
 /* What a process that exits without npurt_close() still has to remove. */
 static struct npurt_stats *published;
 static pthread_mutex_t published_lock = PTHREAD_MUTEX_INITIALIZER;
+static pid_t publisher; /* the process that opened a device last */
 
 /* ---------------------------------------------------------------- writing a page */
 
@@ -380,6 +381,7 @@ static void publish(struct npurt_stats *stats)
 	pthread_mutex_lock(&published_lock);
 	stats->next = published;
 	published = stats;
+	__atomic_store_n(&publisher, stats->pid, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&published_lock);
 }
 
@@ -401,11 +403,16 @@ __attribute__((destructor)) static void remove_files(void)
 {
 	struct npurt_stats *stats;
 
-	/* A forked child has the list, but the files are its parent's. */
+	/* A forked child has the list, but the files are its parent's, and the lock may be held for ever. */
+	if (__atomic_load_n(&publisher, __ATOMIC_RELAXED) != getpid())
+		return;
+	/* Threads of the library may still be at work. */
+	pthread_mutex_lock(&published_lock);
 	for (stats = published; stats; stats = stats->next) {
 		if (stats->pid == getpid())
 			shm_unlink(stats->name);
 	}
+	pthread_mutex_unlock(&published_lock);
 }
 
 static bool is_wanted(void)
