@@ -208,7 +208,9 @@ def check_totals(sample, pid, refused, load):
             return "%s: %d runs, %d failed, not %d and %d" % (name, row["runs"], row["failed"], wanted["runs"],
                                                               wanted["failed"])
         for key in ["p50", "p99"]:
-            if not near(row["latency_ever_ns"][key], *wanted[key + "_ns"]):
+            # The library sees the end of a run before the load does, on a busy machine long before.
+            least, most = wanted[key + "_ns"]
+            if not near(row["latency_ever_ns"][key], least / 2, most):
                 return "%s: %s is %g, not %s" % (name, key, row["latency_ever_ns"][key], wanted[key + "_ns"])
     queues = {row["priority"]: row for row in rows_of(sample, "queues", pid)}
     if sorted(queues) != [0, 1, 2, 3]:
