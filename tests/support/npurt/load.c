@@ -165,9 +165,10 @@ static void fill(struct load *load)
 		.size = sizeof(options),
 		.policy = NPURT_POLICY_TRY,
 	};
-	int i, ret;
+	int ret;
 
-	for (i = 0; i < 12; i++) {
+	/* A submitter that is held up finds room again. */
+	while (load->refused < 10) {
 		ret = npurt_run_submit(load->model, load->bindings, 2, &options, NULL);
 		if (ret == -EAGAIN)
 			load->refused++;
