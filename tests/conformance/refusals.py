@@ -275,6 +275,7 @@ def elements():
     yield refused("input", "computed while running", "only constants", "CumSum", [X, np.int64(0)])
     yield refused("input", "computed while running", "only constants", "NonZero", [X])
     yield refused("input 0", "computed while running", "only constants", "ConstantOfShape", [Input((2,), "int64")])
+    yield refused("input 0", "missing", "1 are needed", "If", [""])
 
 
 def main():

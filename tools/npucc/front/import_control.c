@@ -96,8 +96,9 @@ static int import_if(struct import_node *in)
 	struct graph_value *condition = import_input(in, 0), **results;
 	uint32_t i;
 
-	if (!condition || graph_element_count(condition) != 1 ||
-	    condition->dtype != GRAPH_DTYPE_BOOL)
+	if (!condition)
+		return import_missing(in, 1);
+	if (graph_element_count(condition) != 1 || condition->dtype != GRAPH_DTYPE_BOOL)
 		return import_error(in,
 				    "its condition is %s of %" PRId64
 				    " elements, a bool of 1 is needed; correct it",
