@@ -170,6 +170,23 @@ static void too_many_ranges(void **state)
 	bench_close(&bench);
 }
 
+/* More bytes than the device saves would make it no point. */
+static void too_many_bytes(void **state)
+{
+	struct bench bench;
+	uint32_t point;
+
+	(void)state;
+	bench_open(&bench);
+	point = points_add(bench.points, POINTS_WHOLE);
+	points_save(bench.points, point, 0, 0, NPU_POINT_BYTES_MAX - 64);
+	points_save(bench.points, point, 0, NPU_POINT_BYTES_MAX, 64);
+	assert_false(points_failed(bench.points));
+	points_save(bench.points, point, 0, 2 * NPU_POINT_BYTES_MAX, 16);
+	assert_true(points_failed(bench.points));
+	bench_close(&bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -177,6 +194,7 @@ int main(void)
 		cmocka_unit_test(ranges_and_resume),
 		cmocka_unit_test(longest_way),
 		cmocka_unit_test(too_many_ranges),
+		cmocka_unit_test(too_many_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

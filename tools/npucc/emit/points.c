@@ -9,6 +9,7 @@
 struct part {
 	size_t at;			/* in the stream */
 	uint32_t count;
+	uint32_t bytes;			/* of the ranges */
 	struct npu_point_range range[NPU_POINT_RANGES_MAX];	/* little endian */
 	struct stream *resume;
 };
@@ -107,10 +108,12 @@ void points_save(struct points *points, uint32_t point, uint32_t cluster, uint32
 	if (points->failed || !bytes)
 		return;
 	part = &points->list[point].part[cluster];
-	if (part->count == NPU_POINT_RANGES_MAX) {
+	/* The device would take it for no point at all. */
+	if (part->count == NPU_POINT_RANGES_MAX || bytes > NPU_POINT_BYTES_MAX - part->bytes) {
 		points->failed = true;
 		return;
 	}
+	part->bytes += bytes;
 	part->range[part->count++] = (struct npu_point_range){
 		.space = htole32(NPU_SPACE_LOCAL),
 		.offset = htole32(offset),

@@ -46,13 +46,22 @@ static uint64_t all_work(const struct emitter *e)
 }
 
 /* The first step before which a point may stand, with @work of the cluster's done. */
+/* Between steps that make a result, where what waits in a store slot is little enough to be saved. */
+static bool may_leave_before(const struct emitter *e, uint32_t step)
+{
+	const struct step *before = step ? &e->steps[step - 1] : NULL;
+
+	return !before || (before->last_chunk && (before->last_stored ||
+						  e->plan->s_bytes <= NPU_POINT_BYTES_MAX));
+}
+
 static uint32_t find_step(const struct emitter *e, uint64_t work)
 {
 	uint64_t done = 0;
 	uint32_t i;
 
 	for (i = 0; i < e->step_count; i++) {
-		if (done >= work && (!i || e->steps[i - 1].last_chunk))
+		if (done >= work && may_leave_before(e, i))
 			return i;
 		done += work_of(e, &e->steps[i]);
 	}
