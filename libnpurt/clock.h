@@ -10,6 +10,12 @@
 
 #define NPURT_NS_PER_SECOND 1000000000ll
 
+/*
+ * Who waits for something besides the device waits for the device in turns of this length: the back
+ * end's wait cannot be cut short by anything but the device.
+ */
+#define NPURT_TURN_NS (50 * 1000000ll)
+
 /** npurt_now() - CLOCK_MONOTONIC in nanoseconds */
 int64_t npurt_now(void);
 

@@ -69,6 +69,15 @@ static int wait_for_workers(struct npurt_graph *graph, struct npurt_future *futu
 	return ret;
 }
 
+/* A replay may also end without the queue: late, or refused. So nobody sleeps long for the queue alone. */
+static int wait_a_turn(struct npurt_queue *queue, uint64_t tasks, int64_t deadline_ns)
+{
+	int64_t turn = npurt_now() + NPURT_TURN_NS;
+	int ret = npurt_queue_wait(queue, tasks, turn < deadline_ns ? turn : deadline_ns);
+
+	return ret == -ETIMEDOUT && npurt_now() < deadline_ns ? 0 : ret;
+}
+
 /* Whoever looks ends the replays of one without. */
 static int wait_for_queue(struct npurt_graph *graph, struct npurt_future *future,
 			  int64_t deadline_ns, struct npurt_replay **result)
@@ -83,7 +92,7 @@ static int wait_for_queue(struct npurt_graph *graph, struct npurt_future *future
 		*result = take_idle(graph, future);
 		if (*result)
 			return 0;
-		ret = npurt_queue_wait(queue, retired + 1, deadline_ns);
+		ret = wait_a_turn(queue, retired + 1, deadline_ns);
 	}
 	return ret;
 }

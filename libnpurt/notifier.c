@@ -10,12 +10,6 @@
 #include "thread.h"
 #include "workers.h"
 
-/*
- * It waits for the device in turns of this length: the back end's wait cannot be cut short by
- * anything but the device, and a context that is destroyed must not wait for a task.
- */
-#define TURN_NS (50 * 1000000ll)
-
 struct npurt_notifier {
 	struct npurt_context *context;
 	pthread_t thread;
@@ -158,7 +152,7 @@ static void watch(struct npurt_notifier *notifier)
 	struct npurt_queue *queue = &notifier->context->queue;
 
 	pthread_mutex_unlock(&notifier->lock);
-	npurt_queue_wait(queue, retired(queue) + 1, npurt_now() + TURN_NS);
+	npurt_queue_wait(queue, retired(queue) + 1, npurt_now() + NPURT_TURN_NS);
 	npurt_queue_retire(queue);
 	pthread_mutex_lock(&notifier->lock);
 }

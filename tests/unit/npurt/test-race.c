@@ -16,6 +16,7 @@
 
 static _Thread_local struct npurt_graph *watched;
 static _Thread_local int unlocks_left;
+static int interventions;
 
 int __real_pthread_mutex_unlock(pthread_mutex_t *lock);
 int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock);
@@ -32,6 +33,7 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock)
 	if (pthread_mutex_trylock(&queue->retire_lock))
 		return ret;
 	__real_pthread_mutex_unlock(&queue->retire_lock);
+	interventions++;
 	npurt_queue_wait(queue, npurt_ring_written(&queue->ring), INT64_MAX);
 	npurt_queue_retire(queue);
 	return ret;
@@ -66,6 +68,7 @@ static void test_end_before_sleep(void **state)
 		watched = NULL;
 		ok(npurt_run(rig.model, rig.bindings, 2, NULL));
 	}
+	assert_true(interventions > 0);
 	npurt_graph_destroy(graph);
 	rig_free(&rig);
 }
