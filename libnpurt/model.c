@@ -63,7 +63,8 @@ static void count_model(struct npurt_model *model)
 	struct npurt_stats_model row = {
 		.kind = NPURT_STATS_MODEL,
 		.clusters = image->program.clusters,
-		.memory_bytes = image->text.bytes + image->rodata.bytes + image->bss.bytes,
+		.memory_bytes = image->text.bytes + image->rodata.bytes + image->bss.bytes +
+				(model->save ? model->save->bytes : 0),
 	};
 
 	snprintf(row.name, sizeof(row.name), "%s", image->name);

@@ -281,7 +281,8 @@ static uint64_t pid_namespace(void)
 /* Was it left behind by a process of ours that is gone? */
 static bool is_stale(const char *name)
 {
-	struct npurt_stats_page head;
+	const size_t head_bytes = offsetof(struct npurt_stats_page, device);
+	struct npurt_stats_page *head; /* the rest of a page is too large for a stack */
 	struct stat stat_buffer;
 	bool stale = false;
 	int fd;
@@ -289,12 +290,13 @@ static bool is_stale(const char *name)
 	fd = shm_open(name, O_RDONLY, 0);
 	if (fd < 0)
 		return false;
-	if (!fstat(fd, &stat_buffer) && stat_buffer.st_uid == geteuid() &&
-	    pread(fd, &head, offsetof(struct npurt_stats_page, device), 0) ==
-		    (ssize_t)offsetof(struct npurt_stats_page, device))
-		stale = head.magic == NPURT_STATS_MAGIC &&
-			head.pid_namespace == pid_namespace() && head.pid &&
-			npurt_stats_start_time((pid_t)head.pid) != head.start_time;
+	head = malloc(sizeof(*head));
+	if (head && !fstat(fd, &stat_buffer) && stat_buffer.st_uid == geteuid() &&
+	    pread(fd, head, head_bytes, 0) == (ssize_t)head_bytes)
+		stale = head->magic == NPURT_STATS_MAGIC &&
+			head->pid_namespace == pid_namespace() && head->pid &&
+			npurt_stats_start_time((pid_t)head->pid) != head->start_time;
+	free(head);
 	close(fd);
 	return stale;
 }
