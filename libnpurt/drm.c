@@ -255,7 +255,7 @@ static int check_driver(struct drm *drm)
 }
 
 /* Whether the two understand each other is found by asking, key by key. */
-static int check_version(const struct drm *drm)
+static int check_version(struct drm *drm)
 {
 	static const uint32_t needed[] = {
 		DRM_NPU_PARAM_HW_VERSION, DRM_NPU_PARAM_SEMAPHORES, DRM_NPU_PARAM_CONFIG_NAME,
@@ -290,6 +290,7 @@ static int check_version(const struct drm *drm)
 				  "%s: the device's pages have %u bytes, libnpurt %s needs %u or a "
 				  "part of it",
 				  drm->path, (unsigned int)value, NPU_VERSION, NPURT_PAGE);
+	drm->uring = !ask(drm, DRM_NPU_PARAM_URING, 0, &value) && value;
 	return 0;
 }
 

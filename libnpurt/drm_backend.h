@@ -17,6 +17,7 @@ struct drm {
 	struct npurt_backend base;
 	int fd;
 	bool small_pages;
+	bool uring; /* the driver takes commands of io_uring */
 	char path[DRM_NAME_BYTES]; /* /dev/accel/accelN */
 	int version_major, version_minor; /* the driver's, for people */
 };

@@ -237,13 +237,6 @@ int drm_wait(struct npurt_backend_context *base, const struct npurt_wait *wait)
 	}
 }
 
-static bool has_uring(const struct drm *drm)
-{
-	struct drm_npu_get_param get = { .param = DRM_NPU_PARAM_URING };
-
-	return !drm_call(drm, DRM_IOCTL_NPU_GET_PARAM, &get) && get.value;
-}
-
 int drm_prepare_uring(struct npurt_backend_context *base, const struct npurt_wait *wait,
 		      uint32_t timeout_us, struct io_uring_sqe *sqe)
 {
@@ -256,7 +249,7 @@ int drm_prepare_uring(struct npurt_backend_context *base, const struct npurt_wai
 	};
 	uint64_t user_data = sqe->user_data;
 
-	if (!has_uring(context->drm))
+	if (!context->drm->uring)
 		return npurt_fail(-EOPNOTSUPP,
 				  "%s: this driver does not take commands of io_uring: use "
 				  "npurt_context_get_fd()",

@@ -71,8 +71,6 @@ static void test_completes(void **state)
 	uint64_t i, round;
 
 	(void)state;
-	if (rig_is_sim())
-		return;
 	rig_make(&rig, NULL, NULL);
 	rig_fill(&rig, rig.x, rig.y, 1);
 	assert_int_equal(uring_open(&ring, 16, 0), 0);
@@ -106,8 +104,6 @@ static void test_time_out_and_end(void **state)
 	struct rig rig;
 
 	(void)state;
-	if (rig_is_sim())
-		return;
 	rig_make(&rig, NULL, &slow);
 	assert_int_equal(uring_open(&ring, 16, 0), 0);
 	future = submit(&rig);
@@ -126,11 +122,16 @@ static void test_time_out_and_end(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
+	const struct CMUnitTest everywhere[] = {
 		cmocka_unit_test(test_arguments),
+	};
+	const struct CMUnitTest behind_the_driver[] = {
 		cmocka_unit_test(test_completes),
 		cmocka_unit_test(test_time_out_and_end),
 	};
+	int failed = cmocka_run_group_tests(everywhere, NULL, NULL);
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	if (!rig_is_sim())
+		failed += cmocka_run_group_tests(behind_the_driver, NULL, NULL);
+	return failed;
 }
