@@ -105,7 +105,8 @@ static inline int uring_enter(struct uring *ring, uint32_t count)
 	if (ring->setup & IORING_SETUP_SQPOLL) {
 		/* A full fence, in the form that the thread sanitizer knows. */
 		__atomic_fetch_add(uring_word(ring, ring->params.sq_off.tail), 0, __ATOMIC_SEQ_CST);
-		if (*uring_word(ring, ring->params.sq_off.flags) & IORING_SQ_NEED_WAKEUP)
+		if (__atomic_load_n(uring_word(ring, ring->params.sq_off.flags), __ATOMIC_RELAXED) &
+		    IORING_SQ_NEED_WAKEUP)
 			flags |= IORING_ENTER_SQ_WAKEUP;
 	}
 	do {
@@ -114,8 +115,9 @@ static inline int uring_enter(struct uring *ring, uint32_t count)
 	} while (ret < 0 && errno == EINTR);
 	if (ret < 0)
 		return -errno;
-	ring->unsubmitted = 0;
-	return 0;
+	/* It may take fewer than there are; a polling kernel answers with all. */
+	ring->unsubmitted -= (uint32_t)ret;
+	return ring->unsubmitted ? -EAGAIN : 0;
 }
 
 /* Takes a completion, if there is one. */

@@ -205,6 +205,7 @@ static inline ssize_t npu_fdinfo(int file, char *text, size_t size)
 	ssize_t bytes;
 	int fd;
 
+	text[0] = 0;
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", file);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -238,7 +239,10 @@ static inline void npu_footprint(int fd, struct npu_footprint *footprint)
 	used = (size_t)snprintf(footprint->text, sizeof(footprint->text), "handle %u, tasks %llu\n",
 				handle,
 				(unsigned long long)npu_param(fd, DRM_NPU_PARAM_COUNTER_TASKS));
-	npu_fdinfo(fd, text, sizeof(text));
+	/* Nothing is not the same as nothing. */
+	if (npu_fdinfo(fd, text, sizeof(text)) <= 0)
+		used += (size_t)snprintf(footprint->text + used, sizeof(footprint->text) - used,
+					 "no fdinfo at %lld\n", (long long)now_ns());
 	while ((line = strsep(&rest, "\n"))) {
 		for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 			if (strncmp(line, keys[i], strlen(keys[i])))

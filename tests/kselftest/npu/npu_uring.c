@@ -136,7 +136,6 @@ TEST_F(uring, wakes_the_sleeper)
 
 TEST_F(uring, in_order_of_values)
 {
-	uint32_t seen = 0;
 	int i;
 
 	for (i = 0; i < 32; i++)
@@ -146,9 +145,7 @@ TEST_F(uring, in_order_of_values)
 	for (i = 1; i <= 32; i++) {
 		npu_lane_signal(&self->lane, 3, 1);
 		EXPECT_NEXT(i, 0);
-		seen++;
 	}
-	EXPECT_EQ(32, seen);
 }
 
 TEST_F(uring, time_out_never_early)
@@ -365,7 +362,6 @@ TEST_F(once, no_more_than_the_file_may_have)
 	struct uring ring;
 	uint32_t i, cancelled = 0;
 
-	ASSERT_EQ(4096, most);
 	ASSERT_EQ(0, uring_open(&ring, most, 0));
 	for (i = 0; i < most; i++) {
 		uring_wait(&ring, self->fd, self->lane.ctx, i % 200, 1 + i, URING_NEVER, 5);
