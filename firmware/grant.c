@@ -24,6 +24,7 @@ static struct resources resources;
 static u32 requesting;
 static u32 revoking;		/* 0 was written to GRANT, a task still runs on it */
 static u32 preempting;		/* ... which has been asked to leave at its next point */
+static u32 keeping;		/* of preempting: with its window kept for it */
 static u32 kept;		/* of holders: without clusters, with the window of a preempted task */
 static u64 given[SLOTS_MAX];	/* when */
 static u64 rank[SLOTS_MAX];
@@ -52,6 +53,16 @@ void grant_request(unsigned int slot, u64 now)
 void grant_withdraw(unsigned int slot)
 {
 	requesting &= ~BIT(slot);
+}
+
+static bool keeps(unsigned int slot)
+{
+	return kept & resources.holders & BIT(slot);
+}
+
+bool grant_will_keep(unsigned int slot)
+{
+	return keeps(slot) || (preempting & keeping & BIT(slot));
 }
 
 void grant_check(unsigned int slot)
@@ -88,7 +99,9 @@ static void revoke(unsigned int slot)
  */
 static bool preempt(unsigned int asking, u64 now)
 {
-	bool keep = resources_window_fits(&resources, needs[asking].bytes, asking);
+	bool fits = resources_window_fits(&resources, needs[asking].bytes, asking);
+	/* A slot that becomes free takes its window with it. */
+	u32 keep = fits ? ~slot_leaving() : 0;
 	unsigned int slot;
 	bool early = false;
 
@@ -98,8 +111,9 @@ static bool preempt(unsigned int asking, u64 now)
 			early = true;
 			continue;
 		}
-		slot_preempt(slot, keep);
+		slot_preempt(slot, keep & BIT(slot));
 		preempting |= BIT(slot);
+		keeping = (keeping & ~BIT(slot)) | (keep & BIT(slot));
 	}
 	return early;
 }
@@ -154,7 +168,7 @@ static struct resources_need missing(unsigned int slot)
 {
 	struct resources_need need = needs[slot];
 
-	if (grant_keeps(slot))
+	if (keeps(slot))
 		need.bytes = 0;
 	return need;
 }
@@ -164,7 +178,7 @@ static bool find(unsigned int slot, const struct resources_need *need, struct re
 {
 	if (!resources_find(&resources, need, BIT(slot), grant))
 		return false;
-	if (grant_keeps(slot)) {
+	if (keeps(slot)) {
 		grant->base = held[slot].base;
 		grant->bytes = held[slot].bytes;
 	}
@@ -297,11 +311,6 @@ static enum outcome serve(unsigned int slot, u64 now)
 		return make_room(slot, now);
 	give_asked(slot, &grant, now);
 	return SERVED;
-}
-
-bool grant_keeps(unsigned int slot)
-{
-	return kept & resources.holders & BIT(slot);
 }
 
 bool grant_wanted(void)

@@ -47,11 +47,12 @@ void grant_check(unsigned int slot);
 void grant_free(unsigned int slot);
 
 /**
- * grant_keeps() - whether the slot's task was preempted and its window is kept for it
+ * grant_will_keep() - whether the slot's task was preempted, or asked to leave, with its window
+ * kept for it
  *
  * Such a slot is not emptied: nobody else may have the window before the task has come back.
  */
-bool grant_keeps(unsigned int slot);
+bool grant_will_keep(unsigned int slot);
 
 /**
  * grant_wanted() - whether some slot waits for resources

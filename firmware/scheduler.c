@@ -72,7 +72,7 @@ static void look_at_slots(struct policy_slot *slots)
 		u32 state;
 
 		slots[slot].activity = POLICY_ABSENT;
-		if (!(present & BIT(slot)) || grant_keeps(slot))
+		if (!(present & BIT(slot)) || grant_will_keep(slot))
 			continue;
 		state = slot_state(slot);
 		slots[slot].activity = activity(state);

@@ -279,18 +279,44 @@ static uint32_t emit_passes(uint8_t *program, uint32_t at, uint32_t passes, uint
 	at = emit(program, at, &mac);
 	if (point)
 		at = emit_plain(program, at, NPU_OP_BARRIER, point);
-	at = emit_plain(program, at, NPU_OP_ENDLOOP, 0);
-	return emit_plain(program, at, NPU_OP_END, 0);
+	return emit_plain(program, at, NPU_OP_ENDLOOP, 0);
 }
 
 static uint32_t emit_work(uint8_t *program, uint32_t at, uint32_t passes)
 {
-	return emit_passes(program, at, passes, 0);
+	at = emit_passes(program, at, passes, 0);
+	return emit_plain(program, at, NPU_OP_END, 0);
 }
 
 static uint32_t emit_points(uint8_t *program, uint32_t at, uint32_t passes)
 {
-	return emit_passes(program, at, passes, POINT);
+	at = emit_passes(program, at, passes, POINT);
+	return emit_plain(program, at, NPU_OP_END, 0);
+}
+
+static uint32_t emit_copy(uint8_t *program, uint32_t at, uint8_t to, uint8_t from)
+{
+	const struct npu_insn copy = {
+		.opcode = NPU_OP_DMA, .dst = to, .src = { from, NPU_TD_NONE, NPU_TD_NONE },
+	};
+
+	return emit(program, at, &copy);
+}
+
+/* Data that are in the window from the first point to the last. */
+static uint32_t emit_window_points(uint8_t *program, uint32_t at, uint32_t passes)
+{
+	struct npu_td data = { .dim = { 1, 1, 1, HOST_DATA }, .stride = { 0, 0, 0, 1 } };
+
+	at = emit_descriptor(program, at, 3, &data);
+	data.word0 = 1ull << NPU_TD_ARG_SHIFT;
+	at = emit_descriptor(program, at, 4, &data);
+	data.word0 = (uint64_t)NPU_SPACE_GLOBAL << NPU_TD_SPACE_SHIFT;
+	at = emit_descriptor(program, at, 5, &data);
+	at = emit_copy(program, at, 5, 3);
+	at = emit_passes(program, at, passes, POINT);
+	at = emit_copy(program, at, 4, 5);
+	return emit_plain(program, at, NPU_OP_END, 0);
 }
 
 typedef uint32_t emit_stream(uint8_t *program, uint32_t at, uint32_t count);
@@ -337,17 +363,28 @@ uint64_t host_end(struct host *host, unsigned int clusters, uint32_t window)
 	return make_program(host, clusters, window, emit_end, 0);
 }
 
-uint64_t host_points(struct host *host, unsigned int clusters, uint32_t passes)
+static uint64_t make_points(struct host *host, unsigned int clusters, emit_stream *stream,
+			    uint32_t passes, uint32_t flags)
 {
-	uint64_t address = make_program(host, clusters, 4096, emit_points, passes);
+	uint64_t address = make_program(host, clusters, 4096, stream, passes);
 	struct npu_program_header *header = (void *)(host->memory + address);
-	const struct npu_point point = { .count = 1 };
+	const struct npu_point point = { .count = 1, .flags = flags };
 	const struct npu_point_range range = { .space = NPU_SPACE_LOCAL, .bytes = LIVE_BYTES };
 
 	header->save_bytes = SAVE_BYTES;
 	memcpy(host->memory + address + POINT, &point, sizeof(point));
 	memcpy(host->memory + address + POINT + sizeof(point), &range, sizeof(range));
 	return address;
+}
+
+uint64_t host_points(struct host *host, unsigned int clusters, uint32_t passes)
+{
+	return make_points(host, clusters, emit_points, passes, 0);
+}
+
+uint64_t host_window_points(struct host *host, uint32_t passes)
+{
+	return make_points(host, 1, emit_window_points, passes, NPU_POINT_WINDOW);
 }
 
 static uint32_t emit_store(uint8_t *program, uint32_t at, uint32_t nothing)

@@ -75,6 +75,12 @@ uint64_t host_work(struct host *host, unsigned int clusters, uint32_t passes);
 uint64_t host_points(struct host *host, unsigned int clusters, uint32_t passes);
 
 /**
+ * host_window_points() - the same on one cluster, all points needing the window: before the first
+ * pass HOST_DATA bytes go there from argument 0, after the last one from there to argument 1
+ */
+uint64_t host_window_points(struct host *host, uint32_t passes);
+
+/**
  * host_store() - make a program that copies HOST_DATA bytes, by host_exec_store()
  */
 uint64_t host_store(struct host *host, unsigned int clusters);
