@@ -37,12 +37,13 @@ static bool read_rows(int fd, struct npurt_stats_page *page)
 		       offsetof(struct npurt_stats_page, model));
 }
 
-static bool is_ours(int fd)
+static bool is_ours(int fd, uid_t *owner)
 {
 	struct stat stat_buffer;
 
 	if (fstat(fd, &stat_buffer) || !S_ISREG(stat_buffer.st_mode))
 		return false;
+	*owner = stat_buffer.st_uid;
 	/* Root looks at everybody's. */
 	return (stat_buffer.st_uid == geteuid() || !geteuid()) && !(stat_buffer.st_mode & 077);
 }
@@ -68,12 +69,12 @@ enum top_page_verdict top_page_check(struct npurt_stats_page *page)
 	return TOP_PAGE_GOOD;
 }
 
-enum top_page_verdict top_page_read(int fd, struct npurt_stats_page *page)
+enum top_page_verdict top_page_read(int fd, struct npurt_stats_page *page, uid_t *owner)
 {
 	uint32_t before, after;
 	int i;
 
-	if (!is_ours(fd))
+	if (!is_ours(fd, owner))
 		return TOP_PAGE_FOREIGN;
 	for (i = 0; i < TRIES; i++) {
 		if (!read_sequence(fd, &before) ||

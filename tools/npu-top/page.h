@@ -20,8 +20,9 @@ enum top_page_verdict {
  * top_page_read() - copy a page out of an open file, and check it
  * @fd: readable
  * @page: everything in it is within bounds when it is good
+ * @owner: whose file it is: he may have written anything, but only of himself
  */
-enum top_page_verdict top_page_read(int fd, struct npurt_stats_page *page);
+enum top_page_verdict top_page_read(int fd, struct npurt_stats_page *page, uid_t *owner);
 
 /** top_page_check() - check a copy, and clean its texts */
 enum top_page_verdict top_page_check(struct npurt_stats_page *page);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What happened between two samples. Rows are the same when process, start time and number are;
- * counters of a hostile or a restarted process may go backwards, which counts as nothing.
+ * What happened between two samples. Rows are the same when user, process, start time and number
+ * are; counters of a hostile or a restarted process may go backwards, which counts as nothing.
  */
 #include "rates.h"
 
@@ -86,7 +86,7 @@ static void make_quantiles(struct top_quantiles *quantiles, const struct npurt_s
 
 static bool same_process(const struct top_process *a, const struct top_process *b)
 {
-	return a->pid == b->pid && a->start_time == b->start_time;
+	return a->pid == b->pid && a->start_time == b->start_time && a->uid == b->uid;
 }
 
 static const struct top_device *device_before(const struct top_sample *before,
@@ -96,7 +96,7 @@ static const struct top_device *device_before(const struct top_sample *before,
 		const struct top_device *device = &before->device[i];
 
 		if (device->pid == now->pid && device->start_time == now->start_time &&
-		    device->page == now->page && !strcmp(device->name, now->name))
+		    device->uid == now->uid && device->page == now->page && !strcmp(device->name, now->name))
 			return device;
 	}
 	return NULL;

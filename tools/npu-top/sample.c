@@ -112,7 +112,9 @@ void top_add_note(struct top_sample *sample, const char *format, ...)
 size_t top_find_process(const struct top_sample *sample, size_t device, pid_t pid)
 {
 	for (size_t i = 0; i < sample->processes; i++) {
-		if (sample->process[i].device == device && sample->process[i].pid == pid)
+		const struct top_process *process = &sample->process[i];
+
+		if (process->device == device && process->pid == pid && !process->in_container)
 			return i;
 	}
 	return TOP_NO_ROW;

@@ -34,6 +34,7 @@ struct top_device {
 	enum top_state state;
 	char trouble[160];
 	pid_t pid; /* whose model it is; 0: hardware */
+	uid_t uid; /* of this process */
 	uint32_t page; /* of this process's pages, which a model has one of; 0: hardware */
 	uint64_t start_time;
 	uint32_t clusters, dma_channels;
@@ -50,6 +51,7 @@ struct top_process {
 	uint64_t start_time;
 	uid_t uid;
 	bool ours; /* of this user and this process namespace: may be ended */
+	bool in_container; /* its number is another process namespace's */
 	bool has_page, has_engines;
 	char user[32];
 	char command[64];
@@ -105,7 +107,7 @@ struct top_model *top_add_model(struct top_sample *sample);
 void top_add_note(struct top_sample *sample, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/** top_find_process() - the row of a process on a device; TOP_NO_ROW */
+/** top_find_process() - the row of a process of our namespace on a device; TOP_NO_ROW */
 size_t top_find_process(const struct top_sample *sample, size_t device, pid_t pid);
 
 /** top_name_process() - fill in user, command, start time; false when it is gone */

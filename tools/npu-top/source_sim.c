@@ -28,11 +28,23 @@ static bool is_in_our_namespace(const struct npurt_stats_page *page)
 	return page->pid_namespace == our_namespace();
 }
 
-/* Pages of other process namespaces cannot be asked for; their beat has to do. */
-static bool is_alive(const struct top_sample *sample, const struct npurt_stats_page *page)
+static bool is_process_of(uint32_t pid, uid_t owner)
 {
+	char path[32];
+	struct stat stat_buffer;
+
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	return !stat(path, &stat_buffer) && stat_buffer.st_uid == owner;
+}
+
+/* Pages of other process namespaces cannot be asked for; their beat has to do. */
+static bool is_alive(const struct top_sample *sample, const struct npurt_stats_page *page,
+		     uid_t owner)
+{
+	/* Root reads everybody's pages, and nobody's may name another user's process. */
 	if (is_in_our_namespace(page))
-		return npurt_stats_start_time((pid_t)page->pid) == page->start_time;
+		return is_process_of(page->pid, owner) &&
+		       npurt_stats_start_time((pid_t)page->pid) == page->start_time;
 	return page->beat_ns > sample->monotonic_ns - FROZEN_NS;
 }
 
@@ -84,7 +96,7 @@ static void note_trouble(struct top_device *device, const struct npurt_stats_pag
 }
 
 static size_t add_device(struct top_sample *sample, const struct npurt_stats_page *page,
-			 uint32_t number)
+			 uid_t owner, uint32_t number)
 {
 	const struct npurt_stats_device *from = &page->device;
 	struct top_device *device = top_add_device(sample);
@@ -94,6 +106,7 @@ static size_t add_device(struct top_sample *sample, const struct npurt_stats_pag
 	memcpy(device->driver, from->driver, sizeof(device->driver));
 	memcpy(device->firmware, from->firmware, sizeof(device->firmware));
 	device->pid = (pid_t)page->pid;
+	device->uid = owner;
 	device->start_time = page->start_time;
 	device->page = number;
 	device->clusters = from->clusters;
@@ -114,18 +127,22 @@ static size_t add_device(struct top_sample *sample, const struct npurt_stats_pag
 }
 
 static size_t add_process(struct top_sample *sample, const struct npurt_stats_page *page,
-			  size_t device)
+			  uid_t owner, size_t device)
 {
-	size_t index = top_find_process(sample, device, (pid_t)page->pid);
+	bool in_container = !is_in_our_namespace(page);
+	size_t index = in_container ? TOP_NO_ROW :
+				      top_find_process(sample, device, (pid_t)page->pid);
 	struct top_process *process;
 
 	if (index == TOP_NO_ROW) {
 		process = top_add_process(sample, device, (pid_t)page->pid);
 		index = sample->processes - 1;
-		if (is_in_our_namespace(page))
-			top_name_process(process);
-		else
+		if (in_container)
 			snprintf(process->command, sizeof(process->command), "(in a container)");
+		else
+			top_name_process(process);
+		process->in_container = in_container;
+		process->uid = owner;
 		process->start_time = page->start_time;
 	}
 	process = &sample->process[index];
@@ -187,14 +204,14 @@ static void add_models(struct top_sample *sample, const struct npurt_stats_page 
 	}
 }
 
-static void add_page(struct top_sample *sample, const struct npurt_stats_page *page,
+static void add_page(struct top_sample *sample, const struct npurt_stats_page *page, uid_t owner,
 		     uint32_t number, int64_t read_ns)
 {
 	size_t device = find_device(sample, page), process, first_queue = sample->queues;
 
 	if (device == TOP_NO_ROW)
-		device = add_device(sample, page, number);
-	process = add_process(sample, page, device);
+		device = add_device(sample, page, owner, number);
+	process = add_process(sample, page, owner, device);
 	add_queues(sample, page, number, read_ns, process);
 	add_models(sample, page, number, read_ns, process, first_queue);
 	if (sample->process[process].left_out)
@@ -225,6 +242,7 @@ static void collect_one(int folder, const char *name, struct npurt_stats_page *p
 	enum top_page_verdict verdict;
 	char shown[64];
 	int64_t read_ns;
+	uid_t owner;
 	int fd;
 
 	/* Not blocking: a pipe in its place must not hang us. */
@@ -232,12 +250,12 @@ static void collect_one(int folder, const char *name, struct npurt_stats_page *p
 	if (fd < 0)
 		return;
 	memset(page, 0, sizeof(*page));
-	verdict = top_page_read(fd, page);
+	verdict = top_page_read(fd, page, &owner);
 	/* Now, and not when the sample was begun: on a busy machine that may be long ago. */
 	read_ns = top_now();
 	close(fd);
-	if (verdict == TOP_PAGE_GOOD && is_alive(sample, page)) {
-		add_page(sample, page, page_number(name), read_ns);
+	if (verdict == TOP_PAGE_GOOD && is_alive(sample, page, owner)) {
+		add_page(sample, page, owner, page_number(name), read_ns);
 	} else if (verdict != TOP_PAGE_GOOD) {
 		snprintf(shown, sizeof(shown), "%.63s", name);
 		top_clean_text(shown, sizeof(shown));

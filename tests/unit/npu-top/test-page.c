@@ -108,6 +108,51 @@ static void test_other_namespace(void **state)
 	expect_note(NULL);
 }
 
+/* Only its own processes are who a user's page may speak for: else it could name root's. */
+static void test_process_of_another_user(void **state)
+{
+	char path[512];
+
+	(void)state;
+	if (geteuid()) {
+		page.pid = 1;
+		page.start_time = npurt_stats_start_time(1);
+	}
+	write_page(folder, NAME, &page, sizeof(page), 0600);
+	snprintf(path, sizeof(path), "%s/" NAME, folder);
+	if (!geteuid())
+		assert_int_equal(chown(path, 1, 1), 0);
+	expect_note(NULL);
+}
+
+/* On the same card, a process in a container has the number of one out here. */
+static void test_same_number_in_a_container(void **state)
+{
+	struct top_sample *sample = top_sample_new();
+
+	(void)state;
+	strcpy(top_add_device(sample)->name, "accel0");
+	top_add_process(sample, 0, getpid())->ours = true;
+	strcpy(page.device.name, "/dev/accel/accel0");
+	page.pid_namespace++;
+	write_page(folder, NAME, &page, sizeof(page), 0600);
+	top_pages_collect(folder, sample);
+	assert_int_equal(sample->devices, 1);
+	assert_int_equal(sample->processes, 2);
+	assert_false(sample->process[0].has_page);
+	assert_true(sample->process[1].has_page);
+	assert_false(sample->process[1].ours);
+	assert_int_equal(sample->queue[0].process, 1);
+	/* Nor is it taken for the one out here when that one's page comes after it. */
+	page.pid_namespace--;
+	write_page(folder, NAME, &page, sizeof(page), 0600);
+	sample->process[0].pid++;
+	top_pages_collect(folder, sample);
+	assert_int_equal(sample->processes, 3);
+	assert_true(sample->process[2].ours);
+	top_sample_free(sample);
+}
+
 static void test_frozen(void **state)
 {
 	struct top_sample *sample;
@@ -294,6 +339,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_good, begin, end),
 		cmocka_unit_test_setup_teardown(test_stale, begin, end),
 		cmocka_unit_test_setup_teardown(test_other_namespace, begin, end),
+		cmocka_unit_test_setup_teardown(test_process_of_another_user, begin, end),
+		cmocka_unit_test_setup_teardown(test_same_number_in_a_container, begin, end),
 		cmocka_unit_test_setup_teardown(test_frozen, begin, end),
 		cmocka_unit_test_setup_teardown(test_stopped, begin, end),
 		cmocka_unit_test_setup_teardown(test_foreign, begin, end),

@@ -153,6 +153,14 @@ static void test_not_the_same(void **state)
 	assert_true(isnan(rates.model[0].runs));
 	top_rates_free(&rates);
 	now->process[0].start_time--;
+	/* Another user may publish any number and start time. */
+	now->process[0].uid = 77;
+	now->device[0].uid = 77;
+	compare(before, now);
+	assert_true(isnan(rates.model[0].runs));
+	assert_true(isnan(rates.device[0].tasks));
+	top_rates_free(&rates);
+	now->process[0].uid = now->device[0].uid = 0;
 	now->model[0].page = 2;
 	compare(before, now);
 	assert_true(isnan(rates.model[0].runs));
