@@ -58,7 +58,8 @@ enum top_page_verdict top_page_check(struct npurt_stats_page *page)
 	if (page->version != NPURT_STATS_VERSION)
 		return TOP_PAGE_OTHER_VERSION;
 	if (page->bytes != sizeof(*page) || page->queues_used > NPURT_STATS_QUEUES ||
-	    page->models_used > NPURT_STATS_MODELS || !page->pid || page->pid > INT32_MAX)
+	    page->models_used > NPURT_STATS_MODELS || !page->pid || page->pid > INT32_MAX ||
+	    page->beat_ns < 0)
 		return TOP_PAGE_DAMAGED;
 	top_clean_text(device->name, sizeof(device->name));
 	top_clean_text(device->config, sizeof(device->config));

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -249,6 +250,14 @@ static void test_damaged(void **state)
 	page.pid = UINT32_MAX;
 	write_page(folder, NAME, &page, sizeof(page), 0600);
 	expect_note("damaged");
+	/* The clock does not go below zero, and differences of such times overflow. */
+	make_page(&page, 1);
+	page.beat_ns = -1;
+	write_page(folder, NAME, &page, sizeof(page), 0600);
+	expect_note("damaged");
+	page.beat_ns = INT64_MIN;
+	write_page(folder, NAME, &page, sizeof(page), 0600);
+	expect_note("damaged");
 }
 
 static void test_unsteady(void **state)
@@ -292,33 +301,62 @@ static void test_name_of_file(void **state)
 	top_sample_free(sample);
 }
 
-/* Everything in it is noise but what makes it a page: nothing breaks, whatever the view. */
+/* Noise but for what makes it a page, with rows that are the same in the next one. */
+static void make_noise(const struct npurt_stats_page *good, uint32_t *seed)
+{
+	write_noise(&page, sizeof(page), seed);
+	page.magic = good->magic;
+	page.version = good->version;
+	page.bytes = good->bytes;
+	page.flags |= NPURT_STATS_HAS_COUNTERS;
+	page.sequence = 2;
+	page.pid = good->pid;
+	page.start_time = good->start_time;
+	page.pid_namespace = good->pid_namespace;
+	page.beat_ns &= INT64_MAX;
+	page.queues_used = NPURT_STATS_QUEUES;
+	page.models_used = NPURT_STATS_MODELS;
+	memcpy(page.device.name, good->device.name, sizeof(page.device.name));
+	for (uint32_t i = 0; i < NPURT_STATS_QUEUES; i++)
+		page.queue[i].number = i + 1;
+	for (uint32_t i = 0; i < NPURT_STATS_MODELS; i++)
+		page.model[i].number = i + 1;
+}
+
+/*
+ * Every row is the one before's, so that figures are made of differences of noise. Returns whether
+ * the device's are too: the beats of its pages may go backwards.
+ */
+static bool expect_differences(const struct top_rates *rates)
+{
+	assert_int_equal(rates->now->queues, NPURT_STATS_QUEUES);
+	assert_int_equal(rates->now->models, NPURT_STATS_MODELS);
+	for (size_t i = 0; i < rates->now->queues; i++)
+		assert_false(isnan(rates->queue[i].refused));
+	for (size_t i = 0; i < rates->now->models; i++)
+		assert_false(isnan(rates->model[i].runs));
+	return !isnan(rates->device[0].tasks);
+}
+
+/* Nothing breaks, whatever the view. */
 static void test_noise(void **state)
 {
 	const struct npurt_stats_page good = page;
 	struct top_wish wish = { 0 };
 	struct top_sample *before = NULL, *now;
 	struct top_rates rates;
-	uint32_t seed = 1;
+	uint32_t seed = 1, compared = 0;
 	FILE *file = fopen("/dev/null", "w");
 
 	(void)state;
 	assert_non_null(file);
 	for (int i = 0; i < 200; i++) {
-		write_noise(&page, sizeof(page), &seed);
-		page.magic = good.magic;
-		page.version = good.version;
-		page.bytes = good.bytes;
-		page.sequence = 2;
-		page.pid = good.pid;
-		page.start_time = good.start_time;
-		page.pid_namespace = good.pid_namespace;
-		page.queues_used = NPURT_STATS_QUEUES;
-		page.models_used = NPURT_STATS_MODELS;
+		make_noise(&good, &seed);
 		write_page(folder, NAME, &page, sizeof(page), 0600);
 		now = collect();
 		assert_int_equal(now->devices, 1);
 		top_rates_make(&rates, before, now);
+		compared += before && expect_differences(&rates);
 		top_view_json(file, &rates, &wish);
 		top_view_csv(file, &rates, &wish, true);
 		top_view_prometheus(file, &rates, &wish);
@@ -329,6 +367,7 @@ static void test_noise(void **state)
 		top_sample_free(before);
 		before = now;
 	}
+	assert_in_range(compared, 50, 150);
 	top_sample_free(before);
 	fclose(file);
 }
