@@ -67,19 +67,14 @@ struct json_object *ctl_make_cdi(const struct npurt_device_entry *entries, size_
 
 int ctl_cdi(void)
 {
-	int count = npurt_list(NULL, sizeof(struct npurt_device_entry), 0);
-	struct npurt_device_entry *entries =
-		calloc(count > 0 ? (size_t)count : 1, sizeof(*entries));
+	struct npurt_device_entry *entries;
 	struct json_object *root;
-	int found;
+	size_t count;
+	int status = ctl_devices(&entries, &count);
 
-	if (count < 0 || !entries) {
-		fprintf(stderr, "npu-ctl: no list of devices: %s\n", npurt_last_error());
-		free(entries);
-		return DEVICE_STATUS_FAILED;
-	}
-	found = npurt_list(entries, sizeof(*entries), (size_t)count);
-	root = ctl_make_cdi(entries, (size_t)(found < count ? found : count));
+	if (status)
+		return status;
+	root = ctl_make_cdi(entries, count);
 	free(entries);
 	if (!root) {
 		fputs("npu-ctl: cdi: there is no card to hand into containers: is the driver "

@@ -16,6 +16,14 @@ struct arguments {
 	bool json;
 };
 
+/* devices.c */
+
+/**
+ * ctl_devices() - which devices there are
+ * @entries: to be freed; NULL when there are none
+ */
+int ctl_devices(struct npurt_device_entry **entries, size_t *count);
+
 /* show.c */
 void ctl_print_json(struct json_object *root);
 int ctl_list(const struct arguments *arguments);

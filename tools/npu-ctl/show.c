@@ -18,21 +18,17 @@ void ctl_print_json(struct json_object *root)
 
 int ctl_list(const struct arguments *arguments)
 {
-	int count = npurt_list(NULL, sizeof(struct npurt_device_entry), 0);
-	struct npurt_device_entry *entries =
-		calloc(count > 0 ? (size_t)count : 1, sizeof(*entries));
+	struct npurt_device_entry *entries;
 	struct json_object *root, *devices;
+	size_t count;
+	int status = ctl_devices(&entries, &count);
 
-	if (count < 0 || !entries) {
-		fprintf(stderr, "npu-ctl: no list of devices: %s\n", npurt_last_error());
-		free(entries);
-		return 1;
-	}
-	count = npurt_list(entries, sizeof(*entries), (size_t)count);
+	if (status)
+		return status;
 	root = json_object_new_object();
 	devices = json_object_new_array();
 	json_object_object_add(root, "schema", json_object_new_int(SCHEMA));
-	for (int i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct json_object *entry = json_object_new_object();
 
 		json_object_object_add(entry, "name", json_object_new_string(entries[i].name));
