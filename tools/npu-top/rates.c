@@ -195,23 +195,24 @@ static double pace(const struct top_device *device, const struct top_device_rate
 
 /* ------------------------------------------------------------------- models, queues */
 
-static void model_rates(struct top_model_rates *rates, const struct top_model *before,
-			const struct top_model *now, double seconds)
+static void model_rates(struct top_model_rates *rates, const struct top_device *device,
+			const struct top_model *before, const struct top_model *now, double seconds)
 {
 	static const struct top_model nothing;
 	const struct top_model *from = before ? before : &nothing;
 	double runs = difference(from->row.counts.runs, now->row.counts.runs);
 	double cycles = difference(from->row.counts.cycles, now->row.counts.cycles);
 	double clusters = now->row.clusters ? now->row.clusters : 1;
+	double channels = clusters * ratio(device->dma_channels, device->clusters);
 	double stall = difference(from->row.counts.stall_token_cycles,
 				  now->row.counts.stall_token_cycles) +
 		       difference(from->row.counts.stall_memory_cycles,
 				  now->row.counts.stall_memory_cycles);
 	double mac = difference(from->row.counts.mac_cycles, now->row.counts.mac_cycles);
-	double busy = mac +
+	double dma = difference(from->row.counts.dma_cycles, now->row.counts.dma_cycles);
+	double busy = mac + dma +
 		      difference(from->row.counts.output_cycles, now->row.counts.output_cycles) +
-		      difference(from->row.counts.vector_cycles, now->row.counts.vector_cycles) +
-		      difference(from->row.counts.dma_cycles, now->row.counts.dma_cycles);
+		      difference(from->row.counts.vector_cycles, now->row.counts.vector_cycles);
 
 	rates->runs = before ? ratio(runs, seconds) : NAN;
 	rates->failed = before ? ratio(difference(from->row.counts.failed, now->row.counts.failed),
@@ -220,8 +221,7 @@ static void model_rates(struct top_model_rates *rates, const struct top_model *b
 	rates->use = NAN;
 	rates->cycles = ratio(cycles, runs);
 	rates->mac = share(mac, cycles * clusters);
-	rates->dma = ratio(difference(from->row.counts.dma_cycles, now->row.counts.dma_cycles),
-			   cycles * clusters);
+	rates->dma = share(dma, cycles * channels);
 	rates->stall = share(stall, stall + busy);
 	make_quantiles(&rates->latency_ever, NULL, &now->row.counts.latency);
 	make_quantiles(&rates->latency, before ? &before->row.counts.latency : NULL,
@@ -332,7 +332,7 @@ static void make_models(struct top_rates *rates, const struct top_sample *before
 			from ? difference(from->row.counts.cycles, model->row.counts.cycles) : 0;
 
 		seconds = from ? (double)(model->read_ns - from->read_ns) / 1e9 : 0;
-		model_rates(&rates->model[i], from, model, seconds);
+		model_rates(&rates->model[i], &now->device[device], from, model, seconds);
 		if (!from)
 			continue;
 		/* As many of the device's clusters as the program takes. */

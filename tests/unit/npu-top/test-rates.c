@@ -140,6 +140,40 @@ static void test_models(void **state)
 	done(before, now);
 }
 
+/* Of the clusters that the program takes, and of their channels: a cluster may have several. */
+static void test_engines_of_a_model(void **state)
+{
+	struct top_sample *before = sample_at(10), *now = sample_at(12);
+	struct top_model *model;
+
+	(void)state;
+	before->device[0].dma_channels = now->device[0].dma_channels = 8;
+	add_model(before, 1, 0);
+	model = add_model(now, 1, 10); /* 10,000 cycles on 2 of 4 clusters */
+	model->row.counts.mac_cycles = 5000;
+	model->row.counts.output_cycles = 1000;
+	model->row.counts.vector_cycles = 2000;
+	model->row.counts.dma_cycles = 30000; /* of 4 channels */
+	model->row.counts.stall_token_cycles = 7000;
+	model->row.counts.stall_memory_cycles = 5000;
+	compare(before, now);
+	expect(rates.model[0].mac, 0.25);
+	expect(rates.model[0].dma, 0.75);
+	expect(rates.model[0].stall, 12.0 / 50);
+	top_rates_free(&rates);
+	/* Never more than all. */
+	model->row.counts.mac_cycles = model->row.counts.dma_cycles = 1000000;
+	compare(before, now);
+	expect(rates.model[0].mac, 1);
+	expect(rates.model[0].dma, 1);
+	top_rates_free(&rates);
+	/* A device that does not say what it has. */
+	now->device[0].clusters = 0;
+	compare(before, now);
+	assert_true(isnan(rates.model[0].dma));
+	done(before, now);
+}
+
 /* Another process with the same number, and another page of the same process. */
 static void test_not_the_same(void **state)
 {
@@ -287,6 +321,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_device),	      cmocka_unit_test(test_resting_device),
 		cmocka_unit_test(test_first_sample),  cmocka_unit_test(test_models),
+		cmocka_unit_test(test_engines_of_a_model),
 		cmocka_unit_test(test_not_the_same),  cmocka_unit_test(test_backwards),
 		cmocka_unit_test(test_quantiles),     cmocka_unit_test(test_short_times),
 		cmocka_unit_test(test_rows),
