@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* For people who look for a fault: what the firmware logs. */
+/* For people who look for a fault: what the firmware logs, what interrupts should have told. */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
 #include <linux/uaccess.h>
@@ -71,5 +71,9 @@ static const struct file_operations npu_log_fops = {
  */
 void npu_debugfs_init(struct npu_device *ndev)
 {
-	debugfs_create_file("firmware_log", 0400, ndev->drm.debugfs_root, ndev, &npu_log_fops);
+	struct dentry *folder = ndev->drm.debugfs_root;
+
+	debugfs_create_file("firmware_log", 0400, folder, ndev, &npu_log_fops);
+	debugfs_create_atomic_t("backstop_looks", 0400, folder, &ndev->looks);
+	debugfs_create_atomic_t("lost_interrupts", 0400, folder, &ndev->lost_interrupts);
 }

@@ -161,6 +161,8 @@ struct npu_device {
 	struct npu_host_ring faults;
 	/** @seen: jiffies when a sleeper last looked whether the device is there */
 	unsigned long seen;
+	/** @looks: how often that was */
+	atomic_t looks;
 	/** @lost_interrupts: sleepers that found their value without having been woken */
 	atomic_t lost_interrupts;
 	/** @backstop: looks after those who wait without sleeping */
