@@ -8,6 +8,7 @@
 #include "mailbox.h"
 #include "npu/npu_mailbox.h"
 #include "queue.h"
+#include "suspend.h"
 
 #define ABI_VERSION	(NPU_MAILBOX_ABI_MAJOR << 16 | NPU_MAILBOX_ABI_MINOR)
 #define ABI_OLDEST	1u	/* major versions from here on are served */
@@ -22,7 +23,7 @@ _Static_assert(NPU_FW_ABI_MAJOR == NPU_MAILBOX_ABI_MAJOR &&
 
 enum mailbox_state {
 	MAILBOX_IDLE,		/* ready for a message */
-	MAILBOX_FINISHING,	/* the reply waits until a queue or a context is gone */
+	MAILBOX_FINISHING,	/* the reply waits until a queue or a context is gone, or all sleep */
 	MAILBOX_REPLYING,	/* the reply waits until the host took the message before */
 };
 
@@ -66,9 +67,11 @@ static unsigned int argument_count(u32 kind)
 	case NPU_MESSAGE_CONTEXT_DESTROY:
 	case NPU_MESSAGE_QUEUE_DESTROY:
 	case NPU_MESSAGE_LOG_READ:
+	case NPU_MESSAGE_SUSPEND:
+	case NPU_MESSAGE_QUEUE_STATE:
 		return 1;
 	case NPU_MESSAGE_QUEUE_CREATE:
-		return 6;
+		return 9;
 	case NPU_MESSAGE_PING:
 		return 0;
 	default:
@@ -113,9 +116,26 @@ static enum npu_error create_queue(void)
 		.ring_high = message.argument[3],
 		.log2_packets = message.argument[4],
 		.priority = message.argument[5],
+		.index_low = message.argument[6],
+		.index_high = message.argument[7],
+		.error = message.argument[8],
 	};
 
 	return queue_create(&setup);
+}
+
+static enum npu_error read_place(void)
+{
+	struct queue_place place;
+	enum npu_error error = queue_place(message.argument[0], &place);
+
+	if (error)
+		return error;
+	message.argument[0] = place.index_low;
+	message.argument[1] = place.index_high;
+	message.argument[2] = place.error;
+	message.argument[3] = place.progress;
+	return NPU_ERROR_NONE;
 }
 
 static enum npu_error read_log(void)
@@ -148,6 +168,10 @@ static enum npu_error handle(void)
 		return NPU_ERROR_NONE;
 	case NPU_MESSAGE_LOG_READ:
 		return read_log();
+	case NPU_MESSAGE_SUSPEND:
+		return suspend_begin(first);
+	case NPU_MESSAGE_QUEUE_STATE:
+		return read_place();
 	default:
 		return NPU_ERROR_UNKNOWN_MESSAGE;
 	}
@@ -155,7 +179,14 @@ static enum npu_error handle(void)
 
 static bool keeps_arguments(u32 kind)
 {
-	return kind == NPU_MESSAGE_HELLO || kind == NPU_MESSAGE_LOG_READ;
+	return kind == NPU_MESSAGE_HELLO || kind == NPU_MESSAGE_LOG_READ ||
+	       (kind == NPU_MESSAGE_QUEUE_STATE && !message.status);
+}
+
+static bool takes_time(u32 kind)
+{
+	return kind == NPU_MESSAGE_CONTEXT_DESTROY || kind == NPU_MESSAGE_QUEUE_DESTROY ||
+	       kind == NPU_MESSAGE_SUSPEND;
 }
 
 static enum npu_error answer(void)
@@ -181,20 +212,25 @@ static void work(void)
 	if (!keeps_arguments(kind) || message.status == NPU_ERROR_BAD_ARGUMENT)
 		__builtin_memset(message.argument, 0, sizeof(message.argument));
 	state = MAILBOX_REPLYING;
-	if (message.status == NPU_ERROR_NONE &&
-	    (kind == NPU_MESSAGE_CONTEXT_DESTROY || kind == NPU_MESSAGE_QUEUE_DESTROY))
+	if (message.status == NPU_ERROR_NONE && takes_time(kind))
 		state = MAILBOX_FINISHING;
 }
 
 static void finish(void)
 {
-	bool gone;
+	bool done;
 
-	if (message.kind == NPU_MESSAGE_CONTEXT_DESTROY)
-		gone = context_finish(target);
-	else
-		gone = !queue_exists(target);
-	if (gone)
+	if (message.kind == NPU_MESSAGE_CONTEXT_DESTROY) {
+		done = context_finish(target);
+	} else if (message.kind == NPU_MESSAGE_QUEUE_DESTROY) {
+		done = !queue_exists(target);
+	} else {
+		enum npu_error error = NPU_ERROR_NONE;
+
+		done = suspend_finish(&error);
+		message.status = error;
+	}
+	if (done)
 		state = MAILBOX_REPLYING;
 }
 

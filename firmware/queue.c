@@ -17,6 +17,13 @@ enum queue_state {
 	QUEUE_ASLEEP,		/* no slot, nothing known to do */
 	QUEUE_READY,		/* no slot, rung */
 	QUEUE_IN_SLOT,
+	QUEUE_HELD,		/* no slot, rung, and none is to be had */
+};
+
+enum holding {
+	HOLDING_NONE,
+	HOLDING_NEW,		/* those that are not in the middle of anything */
+	HOLDING_ALL,
 };
 
 /**
@@ -46,6 +53,7 @@ static u64 rank[QUEUES_MAX];
 static u32 ready[QUEUE_WORDS];
 static u32 unreported[QUEUE_WORDS];
 static u8 error_of[QUEUES_MAX];
+static enum holding holding;
 
 static void set_add(u32 *set, unsigned int queue)
 {
@@ -84,7 +92,7 @@ enum npu_error queue_create(const struct queue_setup *setup)
 	struct queue *queue;
 
 	if (setup->queue >= hw.queues || setup->context >= hw.contexts ||
-	    setup->priority >= PRIORITIES || !ring_valid(setup))
+	    setup->priority >= PRIORITIES || setup->error > 0xff || !ring_valid(setup))
 		return NPU_ERROR_BAD_ARGUMENT;
 	if (!context_exists(setup->context))
 		return NPU_ERROR_NOT_FOUND;
@@ -97,15 +105,16 @@ enum npu_error queue_create(const struct queue_setup *setup)
 		.context = (u8)setup->context,
 		.priority = (u8)setup->priority,
 		.slot = NONE,
+		.dead = setup->error,
 	};
 	grant_forget(setup->queue);
 	hw_write(registers + NPU_QUEUE_RING_LO, setup->ring_low);
 	hw_write(registers + NPU_QUEUE_RING_HI, setup->ring_high);
-	hw_write(registers + NPU_QUEUE_READ_LO, 0);
-	hw_write(registers + NPU_QUEUE_READ_HI, 0);
-	hw_write(registers + NPU_QUEUE_ERROR, NPU_ERROR_NONE);
+	hw_write(registers + NPU_QUEUE_READ_LO, setup->index_low);
+	hw_write(registers + NPU_QUEUE_READ_HI, setup->index_high);
 	hw_write(registers + NPU_QUEUE_CONFIG,
 		 NPU_QUEUE_CONFIG_VALID | setup->log2_packets << 8 | setup->context);
+	hw_write(registers + NPU_QUEUE_ERROR, setup->error);
 	log_write(LOG_INFO, "queue %u: created, context %u, priority %u", setup->queue,
 		  setup->context, setup->priority);
 	return NPU_ERROR_NONE;
@@ -162,8 +171,22 @@ bool queue_any(u32 context)
 	return false;
 }
 
+u32 queue_progress(unsigned int queue)
+{
+	return hw_read(NPU_REG_QUEUE(queue) + NPU_QUEUE_PROGRESS);
+}
+
+static bool is_held(unsigned int queue)
+{
+	return holding == HOLDING_ALL || !queue_progress(queue);
+}
+
 static void wait_for_slot(unsigned int queue, u64 now)
 {
+	if (holding != HOLDING_NONE && is_held(queue)) {
+		queues[queue].state = QUEUE_HELD;
+		return;
+	}
 	queues[queue].state = QUEUE_READY;
 	rank[queue] = scheduler_rank(now, queues[queue].priority);
 	set_add(ready, queue);
@@ -206,6 +229,50 @@ void queue_overrun(void)
 	queues[queue].overran = true;
 	log_write(LOG_WARNING, "queue %u: task %u ran out of its budget, context %u", queue,
 		  hw_read(NPU_REG_CORE_WATCHDOG_TASK), queues[queue].context);
+}
+
+enum npu_error queue_place(u32 queue, struct queue_place *place)
+{
+	u32 registers = NPU_REG_QUEUE(queue);
+
+	if (queue >= hw.queues)
+		return NPU_ERROR_BAD_ARGUMENT;
+	if (queues[queue].state == QUEUE_ABSENT)
+		return NPU_ERROR_NOT_FOUND;
+	place->index_low = hw_read(registers + NPU_QUEUE_READ_LO);
+	place->index_high = hw_read(registers + NPU_QUEUE_READ_HI);
+	place->error = hw_read(registers + NPU_QUEUE_ERROR);
+	place->progress = queue_progress(queue);
+	return NPU_ERROR_NONE;
+}
+
+void queue_hold(bool all)
+{
+	holding = all ? HOLDING_ALL : HOLDING_NEW;
+	for (unsigned int queue = 0; queue < hw.queues; queue++) {
+		if (queues[queue].state != QUEUE_READY || !is_held(queue))
+			continue;
+		set_remove(ready, queue);
+		queues[queue].state = QUEUE_HELD;
+	}
+}
+
+void queue_release(u64 now)
+{
+	holding = HOLDING_NONE;
+	for (unsigned int queue = 0; queue < hw.queues; queue++) {
+		if (queues[queue].state == QUEUE_HELD)
+			wait_for_slot(queue, now);
+	}
+}
+
+bool queue_any_held(void)
+{
+	for (unsigned int queue = 0; queue < hw.queues; queue++) {
+		if (queues[queue].state == QUEUE_HELD)
+			return true;
+	}
+	return false;
 }
 
 bool queue_any_ready(void)

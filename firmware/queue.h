@@ -18,6 +18,9 @@ struct queue_setup {
 	u32 ring_high;
 	u32 log2_packets;
 	u32 priority;
+	u32 index_low;
+	u32 index_high;
+	u32 error;
 };
 
 /**
@@ -84,6 +87,44 @@ unsigned int queue_first(const u32 *set, u64 *rank);
 unsigned int queue_first_ready(u64 *rank);
 
 unsigned int queue_priority(unsigned int queue);
+
+/**
+ * queue_progress() - what it has begun and would not find again: NPU_QUEUE_PROGRESS_*
+ */
+u32 queue_progress(unsigned int queue);
+
+/**
+ * struct queue_place - where a queue stands
+ */
+struct queue_place {
+	u32 index_low;
+	u32 index_high;
+	u32 error;
+	u32 progress;
+};
+
+/**
+ * queue_place() - ask for it
+ *
+ * Returns NPU_ERROR_NONE, or BAD_ARGUMENT, NOT_FOUND.
+ */
+enum npu_error queue_place(u32 queue, struct queue_place *place);
+
+/**
+ * queue_hold() - from now on queues that are rung do not become ready
+ * @all:	also those in the middle of something
+ */
+void queue_hold(bool all);
+
+/**
+ * queue_release() - those that were held are ready, and nobody is held any more
+ */
+void queue_release(u64 now);
+
+/**
+ * queue_any_held() - whether some queue would be ready if it were not held
+ */
+bool queue_any_held(void);
 
 /* What slot.c reports. */
 

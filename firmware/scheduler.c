@@ -7,6 +7,7 @@
 #include "queue.h"
 #include "scheduler.h"
 #include "slot.h"
+#include "suspend.h"
 
 #define NEVER	(~(u64)0)
 
@@ -136,11 +137,11 @@ static void set_alarm(bool wanted, u64 now)
 
 void scheduler_run(u64 now)
 {
-	bool tick = false;
+	bool tick = suspend_active && suspend_run(now);
 
 	scheduler_refill(now);
-	if (queue_any_ready())
-		tick = empty_slots(now);
+	if (queue_any_ready() && empty_slots(now))
+		tick = true;
 	if (grant_wanted() && grant_run(now))
 		tick = true;
 	if (tick || alarm != NEVER)

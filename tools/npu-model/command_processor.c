@@ -629,6 +629,9 @@ uint32_t npu_command_queue_read(const struct npu_model *model, unsigned int numb
 		return (uint32_t)(queue->read_index >> 32);
 	case NPU_QUEUE_ERROR:
 		return queue->error;
+	case NPU_QUEUE_PROGRESS:
+		return (queue->graph.active ? NPU_QUEUE_PROGRESS_GRAPH : 0) |
+		       (queue->saved.active ? NPU_QUEUE_PROGRESS_TASK : 0);
 	default:
 		return 0;
 	}

@@ -10,14 +10,16 @@
 #include <linux/types.h>
 
 #define NPU_MAILBOX_ABI_MAJOR	1
-#define NPU_MAILBOX_ABI_MINOR	0
+#define NPU_MAILBOX_ABI_MINOR	1	/* 1: SUSPEND, QUEUE_STATE, [6] to [8] of QUEUE_CREATE */
 
 enum npu_message_kind {
 	NPU_MESSAGE_HELLO = 1,		/* argument[0] = host's ABI major << 16 | minor;
 					 * reply: [0] firmware's ABI, [1] oldest major it serves, [2] firmware version */
 	NPU_MESSAGE_CONTEXT_CREATE = 2,	/* [0] context (its table entry is already updated) */
 	NPU_MESSAGE_CONTEXT_DESTROY = 3,	/* [0] context: kills and destroys its queues, answers when nothing of it runs */
-	NPU_MESSAGE_QUEUE_CREATE = 4,	/* [0] queue, [1] context, [2] ring VA low, [3] high, [4] log2 packets, [5] priority 0..15 */
+	NPU_MESSAGE_QUEUE_CREATE = 4,	/* [0] queue, [1] context, [2] ring VA low, [3] high, [4] log2 packets, [5] priority 0..15;
+				 * where it goes on after a suspend: [6] index of its next packet low, [7] high,
+				 * [8] enum npu_error that had stopped it */
 	NPU_MESSAGE_QUEUE_DESTROY = 5,	/* [0] queue: its running task is killed */
 	NPU_MESSAGE_PING = 6,
 	NPU_MESSAGE_LOG_READ = 7,	/* [0] number of the first byte wanted, counted since boot (wraps); reply: [0] number
@@ -26,6 +28,10 @@ enum npu_message_kind {
 	NPU_MESSAGE_ERROR_EVENT = 8,	/* firmware to host, sequence 0: [0] queue, [1] context, [2] enum npu_error */
 	NPU_MESSAGE_PANIC = 9,	/* firmware to host, sequence 0, the last one, over whatever stood there:
 				 * [0] enum npu_panic, [1] mcause, [2] mepc, [3] mtval */
+	NPU_MESSAGE_SUSPEND = 10,	/* [0] microseconds that what has begun may take, 0: nothing may have begun.
+				 * Takes all queues out of their slots, for good: a reset follows */
+	NPU_MESSAGE_QUEUE_STATE = 11,	/* [0] queue; reply: [0] index of its next packet low, [1] high, [2] enum npu_error
+				 * that stopped it, [3] NPU_QUEUE_PROGRESS_* */
 };
 
 /* Why the firmware gave up; also what it writes to NPU_REG_CORE_PANIC. */

@@ -148,6 +148,9 @@
 #define NPU_QUEUE_READ_LO		0x0c	/* read index, kept by hardware while in a slot */
 #define NPU_QUEUE_READ_HI		0x10
 #define NPU_QUEUE_ERROR			0x14	/* enum npu_error that stopped it */
+#define NPU_QUEUE_PROGRESS		0x18	/* read only: what ends when the queue is configured anew */
+#define NPU_QUEUE_PROGRESS_GRAPH	(1u << 0)	/* a GRAPH that has begun */
+#define NPU_QUEUE_PROGRESS_TASK		(1u << 1)	/* a task that was preempted */
 
 /* Slots: where the command processor works on a queue */
 #define NPU_REG_SLOT(s)			(0xa000 + (s) * 0x20)

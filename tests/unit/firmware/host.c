@@ -59,12 +59,17 @@ static void write_register(struct host *host, uint32_t offset, uint32_t value)
 	npu_model_register_write(host->model, offset, value);
 }
 
-static void boot(struct host *host, const char *path)
+static void boot(struct host *host)
 {
-	FILE *file = fopen(path, "rb");
+	FILE *file = fopen(host->image, "rb");
 	size_t size;
 
 	assert_non_null(file);
+	write_register(host, NPU_REG_CONTEXT_TABLE_LO, CONTEXT_TABLE);
+	write_register(host, NPU_REG_EVENT_BASE_LO, EVENTS);
+	write_register(host, NPU_REG_EVENT_LOG2, 6);
+	write_register(host, NPU_REG_FAULT_BASE_LO, FAULTS);
+	write_register(host, NPU_REG_FAULT_LOG2, 6);
 	size = fread(host->memory + IMAGE, 1, NPU_FW_TCM_SIZE, file);
 	fclose(file);
 	write_register(host, NPU_REG_BOOT_ADDRESS_LO, IMAGE);
@@ -91,13 +96,15 @@ struct host *host_create(const char *config, const char *path)
 	host->model = npu_model_create(config, &ops, host, error, sizeof(error));
 	if (!host->model)
 		fail_msg("%s", error);
-	write_register(host, NPU_REG_CONTEXT_TABLE_LO, CONTEXT_TABLE);
-	write_register(host, NPU_REG_EVENT_BASE_LO, EVENTS);
-	write_register(host, NPU_REG_EVENT_LOG2, 6);
-	write_register(host, NPU_REG_FAULT_BASE_LO, FAULTS);
-	write_register(host, NPU_REG_FAULT_LOG2, 6);
-	boot(host, path);
+	host->image = path;
+	boot(host);
 	return host;
+}
+
+void host_restart(struct host *host)
+{
+	write_register(host, NPU_REG_BOOT_CONTROL, NPU_BOOT_RESET);
+	boot(host);
 }
 
 void host_destroy(struct host *host)
@@ -201,6 +208,18 @@ void host_queue(struct host *host, uint32_t queue, uint32_t context, uint32_t pr
 	assert_true(ring_address(queue) < PROGRAMS);
 	memset(host->memory + ring_address(queue), 0, 0x10000);
 	host->index[queue] = 0;
+	assert_int_equal(host_call(host, &message), NPU_ERROR_NONE);
+}
+
+void host_queue_again(struct host *host, uint32_t queue, uint32_t context, uint64_t index,
+		      uint32_t error)
+{
+	struct npu_message message = {
+		.kind = NPU_MESSAGE_QUEUE_CREATE,
+		.argument = { queue, context, ring_address(queue), 0, HOST_RING_LOG2, 0,
+			      (uint32_t)index, (uint32_t)(index >> 32), error },
+	};
+
 	assert_int_equal(host_call(host, &message), NPU_ERROR_NONE);
 }
 

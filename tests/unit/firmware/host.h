@@ -21,6 +21,7 @@
 
 struct host {
 	struct npu_model *model;
+	const char *image;
 	uint8_t *memory;
 	uint64_t index[HOST_QUEUES];	/* packets written */
 	uint32_t programs;		/* made */
@@ -37,6 +38,11 @@ struct host *host_create(const char *config, const char *path);
 void host_destroy(struct host *host);
 
 /**
+ * host_restart() - reset the device and boot the firmware again; memory stays as it is
+ */
+void host_restart(struct host *host);
+
+/**
  * host_idle() - let the device go on until nothing moves, alarms included; fails after @limit
  */
 void host_idle(struct host *host, uint64_t limit);
@@ -50,6 +56,13 @@ uint32_t host_call1(struct host *host, unsigned int kind, uint32_t argument);
 /* Both must succeed. */
 void host_context(struct host *host, uint32_t context);
 void host_queue(struct host *host, uint32_t queue, uint32_t context, uint32_t priority);
+
+/**
+ * host_queue_again() - make a queue that was there before a restart, at its packet @index
+ * @error:	that had stopped it, or 0
+ */
+void host_queue_again(struct host *host, uint32_t queue, uint32_t context, uint64_t index,
+		      uint32_t error);
 
 /**
  * host_program() - make a program; returns its address
