@@ -9,7 +9,7 @@
 
 #define SHOWN 16u
 
-void npurt_queue_log_last(const struct npurt_queue *queue, uint64_t index)
+void npurt_queue_log_last(struct npurt_queue *queue, uint64_t index)
 {
 	const struct npurt_log *log = &queue->context->device->log;
 	uint64_t shown = queue->ring.depth < SHOWN ? queue->ring.depth : SHOWN;
@@ -17,6 +17,9 @@ void npurt_queue_log_last(const struct npurt_queue *queue, uint64_t index)
 
 	if (!npurt_log_enabled(log, NPURT_LOG_ERROR))
 		return;
+	/* Of failures that follow each other each tells what the one before has not. */
+	i = i > queue->logged ? i : queue->logged;
+	queue->logged = index + 1;
 	for (; i <= index; i++) {
 		const struct npu_record *record = npurt_queue_record(queue, i);
 

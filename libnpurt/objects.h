@@ -130,6 +130,7 @@ struct npurt_queue {
 	/* What those write who retire, away from what submitters read. */
 	char stop_reason[256]; /* set before `stopped` */
 	uint64_t retired; /* tasks below this index are over and done with */
+	uint64_t logged; /* the log has the records below this index, as far as it wants them */
 	uint64_t bytes; /* in flight */
 	pthread_mutex_t retire_lock;
 	struct npurt_leavers leavers;
@@ -338,8 +339,8 @@ static inline struct npu_record *npurt_queue_record(const struct npurt_queue *qu
  */
 void npurt_queue_take_record(struct npurt_queue *queue, uint64_t index, struct npu_record *record);
 
-/** npurt_queue_log_last() - into the log: what the device recorded last, up to a packet */
-void npurt_queue_log_last(const struct npurt_queue *queue, uint64_t index);
+/** npurt_queue_log_last() - into the log: what the device recorded last, up to a packet; under retire_lock */
+void npurt_queue_log_last(struct npurt_queue *queue, uint64_t index);
 
 /** npurt_queue_arguments() - room for the arguments of a packet */
 static inline __le64 *npurt_queue_arguments(const struct npurt_queue *queue, uint64_t index)

@@ -43,7 +43,7 @@ struct npurt_stats {
 /* What a process that exits without npurt_close() still has to remove. */
 static struct npurt_stats *published;
 static pthread_mutex_t published_lock = PTHREAD_MUTEX_INITIALIZER;
-static pid_t publisher; /* the process that opened a device last */
+static pthread_once_t published_once = PTHREAD_ONCE_INIT;
 
 /* ---------------------------------------------------------------- writing a page */
 
@@ -72,12 +72,16 @@ static void describe_device(struct npurt_stats_device *to, const struct npurt_de
 	to->clock_hz = info->clock_hz;
 }
 
-static void read_counters(struct npurt_device *device, struct npurt_stats_device *to)
+/* What a device takes to answer nobody else waits for. */
+static void look_at_counters(struct npurt_stats *stats)
 {
+	struct npurt_backend *backend = stats->device->backend;
 	struct npurt_device_counters counters = { .size = sizeof(counters) };
+	struct npurt_stats_device *to = &stats->page->device;
 
-	if (device->backend->ops->get_counters(device->backend, &counters))
+	if (backend->ops->get_counters(backend, &counters))
 		return;
+	begin_change(stats);
 	to->time_cycles = counters.time_cycles;
 	to->tasks = counters.tasks;
 	to->mac_cycles = counters.mac_cycles;
@@ -86,6 +90,7 @@ static void read_counters(struct npurt_device *device, struct npurt_stats_device
 	to->dram_read_bytes = counters.dram_read_bytes;
 	to->dram_write_bytes = counters.dram_write_bytes;
 	to->tlb_misses = counters.tlb_misses;
+	end_change(stats);
 }
 
 /* ----------------------------------------------------------------------- queues */
@@ -162,6 +167,7 @@ static void look(struct npurt_stats *stats)
 {
 	struct npurt_stats_page *page = stats->page;
 	int64_t now = npurt_now();
+	bool moved;
 	uint64_t seen;
 	uint32_t i;
 
@@ -171,12 +177,13 @@ static void look(struct npurt_stats *stats)
 			look_at_queue(stats->queue[i], &page->queue[i], now);
 	}
 	seen = activity(page);
-	if (page->flags & NPURT_STATS_HAS_COUNTERS && (seen != stats->seen || is_busy(page)))
-		read_counters(stats->device, &page->device);
+	moved = seen != stats->seen || is_busy(page);
 	stats->seen = seen;
 	page->beat_ns = now;
 	page->beats++;
 	end_change(stats);
+	if (moved && page->flags & NPURT_STATS_HAS_COUNTERS)
+		look_at_counters(stats);
 }
 
 static void *beat(void *opaque)
@@ -378,12 +385,35 @@ static void fill_head(struct npurt_stats *stats)
 	__atomic_store_n(&page->magic, NPURT_STATS_MAGIC, __ATOMIC_RELEASE);
 }
 
+static void before_fork(void)
+{
+	pthread_mutex_lock(&published_lock);
+}
+
+static void in_parent(void)
+{
+	pthread_mutex_unlock(&published_lock);
+}
+
+/* The files are the parent's. */
+static void in_child(void)
+{
+	published = NULL;
+	pthread_mutex_unlock(&published_lock);
+}
+
+/* A child must not be born with the lock held by a thread that it has not. */
+static void look_after_forks(void)
+{
+	pthread_atfork(before_fork, in_parent, in_child);
+}
+
 static void publish(struct npurt_stats *stats)
 {
+	pthread_once(&published_once, look_after_forks);
 	pthread_mutex_lock(&published_lock);
 	stats->next = published;
 	published = stats;
-	__atomic_store_n(&publisher, stats->pid, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&published_lock);
 }
 
@@ -405,12 +435,10 @@ __attribute__((destructor)) static void remove_files(void)
 {
 	struct npurt_stats *stats;
 
-	/* A forked child has the list, but the files are its parent's, and the lock may be held for ever. */
-	if (__atomic_load_n(&publisher, __ATOMIC_RELAXED) != getpid())
-		return;
 	/* Threads of the library may still be at work. */
 	pthread_mutex_lock(&published_lock);
 	for (stats = published; stats; stats = stats->next) {
+		/* Not in a child by clone() or vfork(), of which nobody tells. */
 		if (stats->pid == getpid())
 			shm_unlink(stats->name);
 	}

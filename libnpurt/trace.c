@@ -7,12 +7,15 @@
  */
 #include "trace.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -32,6 +35,8 @@ static const char *const engine_names[ENGINE_COUNT] = { "MAC array", "output", "
 
 #define EVENT_BYTES_MAX 1024u
 #define NAME_BYTES 128u
+/* Devices that write a trace at the same time under one name. */
+#define FILES_MAX 9
 
 /* ------------------------------------------------------------------------ text */
 
@@ -116,6 +121,38 @@ static void add_flow(struct npurt_trace *trace, char phase, enum row_group group
 
 /* ------------------------------------------------------------------- life time */
 
+/* A file that no other device, of this process or another, writes its trace to; or -1. */
+static int open_alone(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0644);
+	int error;
+
+	if (fd < 0)
+		return -1;
+	/* What is no file on a disk cannot be cut, and need not be. */
+	if (!flock(fd, LOCK_EX | LOCK_NB) && (!ftruncate(fd, 0) || errno == EINVAL))
+		return fd;
+	error = errno;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+/* FILE, or the first of FILE.2 to FILE.9 that nobody writes. */
+static int open_file(const char *path)
+{
+	char numbered[PATH_MAX];
+	int fd = open_alone(path), i;
+
+	for (i = 2; fd < 0 && errno == EWOULDBLOCK && i <= FILES_MAX; i++) {
+		if (snprintf(numbered, sizeof(numbered), "%s.%d", path, i) >=
+		    (int)sizeof(numbered))
+			break;
+		fd = open_alone(numbered);
+	}
+	return fd;
+}
+
 void npurt_trace_open(struct npurt_trace *trace)
 {
 	static const char *const groups[] = { "host", "queues", "engines" };
@@ -129,7 +166,7 @@ void npurt_trace_open(struct npurt_trace *trace)
 	trace->text = malloc(NPURT_TRACE_BYTES);
 	if (!trace->text)
 		return;
-	trace->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0644);
+	trace->fd = open_file(path);
 	if (trace->fd < 0)
 		return;
 	trace->on = true;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * What another thread may do at the worst moment, done there: linked with a pthread_mutex_unlock() of
- * its own, which retires what is complete right after a certain unlocking of a graph.
+ * its own, which retires what is complete right after a certain unlocking of a graph, or lets others
+ * find a lock held for long.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,21 +12,35 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
 #include "graph.h"
 #include "rig.h"
+
+#define HOLD_NS 20000000
+#define FORKS 20
+/* Of a child that does not hang, on a busy machine. */
+#define PATIENCE_S 60
 
 static _Thread_local struct npurt_graph *watched;
 static _Thread_local int unlocks_left;
 static int interventions;
+static _Thread_local bool holds_long;
 
 int __real_pthread_mutex_unlock(pthread_mutex_t *lock);
 int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock);
 
 int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock)
 {
-	int ret = __real_pthread_mutex_unlock(lock);
 	struct npurt_queue *queue;
+	int ret;
 
+	if (holds_long)
+		nanosleep(&(struct timespec){ .tv_nsec = HOLD_NS }, NULL);
+	ret = __real_pthread_mutex_unlock(lock);
 	if (!watched || lock != &watched->lock || --unlocks_left)
 		return ret;
 	queue = &watched->context->queue;
@@ -73,10 +88,48 @@ static void test_end_before_sleep(void **state)
 	rig_free(&rig);
 }
 
+/* Opens and closes devices of its own all the time, and is slow to let go of locks. */
+static void *open_and_close(void *opaque)
+{
+	const uint32_t *stop = opaque;
+
+	holds_long = true;
+	while (!__atomic_load_n(stop, __ATOMIC_RELAXED))
+		npurt_close(rig_open(NULL));
+	return NULL;
+}
+
+/* A child that is born while another thread opens a device can open one itself, and exit. */
+static void test_fork_beside_open(void **state)
+{
+	uint32_t stop = 0;
+	pthread_t thread;
+	int i, status;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, open_and_close, &stop), 0);
+	for (i = 0; i < FORKS; i++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			struct npurt_device *device;
+
+			alarm(PATIENCE_S);
+			exit(npurt_open("sim:npu-v3?memory=64", &device) ? 3 : 0);
+		}
+		assert_true(pid > 0);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+	}
+	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_end_before_sleep),
+		cmocka_unit_test(test_fork_beside_open),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

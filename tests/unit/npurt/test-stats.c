@@ -21,12 +21,6 @@
 #include "rig.h"
 #include "stats_page.h"
 
-#define ok(call) \
-	do { \
-		if ((call) != 0) \
-			fail_msg("%s: %s", #call, npurt_last_error()); \
-	} while (0)
-
 /* A beat and more, on a busy machine. */
 #define PATIENCE_MS 10000
 
