@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* write-tiny-model FILE: the hand-made model, for programs that want a file. */
+/* write-tiny-model FILE [TRIPS]: the hand-made model, or a slow one, for programs that want a file. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "npurt/tiny_model.h"
 
@@ -11,8 +12,12 @@ int main(int argc, char **argv)
 	FILE *file;
 	int failed;
 
-	if (argc != 2)
+	if (argc != 2 && argc != 3)
 		return 2;
+	if (argc == 3) {
+		options.kind = TINY_SLOW;
+		options.trips = (uint32_t)atoi(argv[2]);
+	}
 	file = fopen(argv[1], "wb");
 	if (!file) {
 		perror(argv[1]);
