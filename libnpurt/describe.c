@@ -19,6 +19,7 @@ static const struct {
 	{ NPU_ERROR_LOCAL_RANGE, "it lies outside local SRAM" },
 	{ NPU_ERROR_GLOBAL_RANGE, "it lies outside the task's window of global SRAM" },
 	{ NPU_ERROR_BUS, "the host's memory there did not answer" },
+	{ NPU_ERROR_ECC, "the memory there has lost bits" },
 	{ NPU_ERROR_ILLEGAL_INSTRUCTION, "illegal instruction" },
 	{ NPU_ERROR_BAD_DESCRIPTOR, "bad tensor descriptor" },
 	{ NPU_ERROR_TOKEN_OVERFLOW, "a token was released too often" },
@@ -52,7 +53,7 @@ int npurt_error_of_status(uint32_t status, uint32_t error)
 	case NPU_STATUS_DONE:
 		return 0;
 	case NPU_STATUS_FAULT:
-		return -EFAULT;
+		return error == NPU_ERROR_ECC ? -EIO : -EFAULT;
 	case NPU_STATUS_BUDGET:
 		return -ETIME;
 	case NPU_STATUS_KILLED:
@@ -68,12 +69,13 @@ int npurt_error_of_status(uint32_t status, uint32_t error)
 
 static bool is_memory_error(uint32_t error)
 {
-	return error >= NPU_ERROR_MMU_UNMAPPED && error <= NPU_ERROR_BUS;
+	return error >= NPU_ERROR_MMU_UNMAPPED && error <= NPU_ERROR_ECC;
 }
 
 static bool is_sram_error(uint32_t error)
 {
-	return error == NPU_ERROR_LOCAL_RANGE || error == NPU_ERROR_GLOBAL_RANGE;
+	return error == NPU_ERROR_LOCAL_RANGE || error == NPU_ERROR_GLOBAL_RANGE ||
+	       error == NPU_ERROR_ECC;
 }
 
 /* Text that grows; what does not fit is cut. */
@@ -215,6 +217,9 @@ static const char *advice(uint32_t status, uint32_t error)
 		return "give the run more budget_cycles, or look for a model that waits for itself";
 	if (status == NPU_STATUS_KILLED)
 		return "its queue or context was destroyed while it ran";
+	if (error == NPU_ERROR_ECC)
+		return "the device's memory failed, not the model: run it again; if it comes back, "
+		       "the device is worn out ('npu-ctl errors' counts)";
 	if (error == NPU_ERROR_NO_RESOURCES)
 		return "compile the model for this device";
 	return "compile the model again with this version's compiler; if it stays, its program is "

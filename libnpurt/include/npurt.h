@@ -619,7 +619,8 @@ NPURT_API int npurt_run(struct npurt_model *model, const struct npurt_binding *b
  * Return: 0 when the task is done; -ETIMEDOUT (not complete yet, and nothing else), -EDEADLK (it
  * would wait, in a callback), or why it failed: -EFAULT (it touched memory or executed an
  * instruction that it must not), -ETIME (its budget ran out), -EBADMSG (the device refused it),
- * -ECANCELED (killed), -EIO (the queue stopped before it), -ENODEV (the device is dead),
+ * -ECANCELED (killed), -EIO (the queue stopped before it, or the device's memory lost bits it
+ * worked on), -ENODEV (the device is dead),
  * -EOWNERDEAD. npurt_future_error() has the sentence.
  * Any thread.  Guide: Waiting.
  */

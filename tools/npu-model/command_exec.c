@@ -10,10 +10,11 @@
 
 #define BUDGET_UNIT	1024ull
 
-static void handle_budget(struct npu_model *model, struct npu_alarm *event)
+/* A cluster that is told to stop has so many cycles for it. */
+#define STOP_CYCLES	4096
+
+static void end_by_budget(struct npu_model *model, struct npu_task *task)
 {
-	struct npu_task *task =
-		(struct npu_task *)((char *)event - offsetof(struct npu_task, budget));
 	const struct npu_slot *slot = &model->command.slot[task->slot];
 	struct npu_task_fault place = { .error = NPU_ERROR_BUDGET };
 	unsigned int cluster = npu_task_place(model, task, &place);
@@ -28,6 +29,61 @@ static void handle_budget(struct npu_model *model, struct npu_alarm *event)
 	model->registers.core_watchdog[1] = task->task_id;
 	npu_registers_core_irq(model, NPU_CORE_IRQ_WATCHDOG);
 	npu_command_task_ended(model, task, &outcome);
+}
+
+/* Its clusters were told to stop: what becomes of it when they do not. */
+static void await_stop(struct npu_model *model, struct npu_task *task, uint16_t status)
+{
+	if (task->ending)
+		return;
+	task->ending = status;
+	npu_event_schedule(&model->events, &task->budget, model->now + STOP_CYCLES);
+}
+
+static void handle_budget(struct npu_model *model, struct npu_alarm *event)
+{
+	struct npu_task *task =
+		(struct npu_task *)((char *)event - offsetof(struct npu_task, budget));
+
+	if (!task->stuck)
+		end_by_budget(model, task);
+	else if (!task->ending)
+		await_stop(model, task, NPU_STATUS_BUDGET);
+	else
+		npu_registers_core_irq(model, NPU_CORE_IRQ_WATCHDOG);
+}
+
+/* Its time to stop is over. */
+static bool is_stuck(const struct npu_task *task)
+{
+	return task->running && task->ending && !npu_event_pending(&task->budget);
+}
+
+uint32_t npu_exec_stuck_clusters(const struct npu_model *model)
+{
+	uint32_t clusters = 0;
+
+	for (unsigned int i = 0; i < model->config.slots; i++) {
+		if (is_stuck(&model->command.slot[i].task))
+			clusters |= npu_task_clusters(&model->command.slot[i].task);
+	}
+	return clusters;
+}
+
+void npu_exec_reset_clusters(struct npu_model *model, uint32_t clusters)
+{
+	for (unsigned int i = 0; i < model->config.slots; i++) {
+		struct npu_slot *slot = &model->command.slot[i];
+		struct npu_task *task = &slot->task;
+
+		if (!is_stuck(task) || !(npu_task_clusters(task) & clusters))
+			continue;
+		task->stuck = false;
+		if (task->ending == NPU_STATUS_KILLED)
+			npu_exec_kill(model, slot);
+		else
+			end_by_budget(model, task);
+	}
 }
 
 void npu_exec_init(struct npu_slot *slot)
@@ -297,6 +353,10 @@ void npu_exec_kill(struct npu_model *model, struct npu_slot *slot)
 		.detail = npu_slot_queue(model, slot)->read_index,
 	};
 
+	if (slot->task.running && slot->task.stuck) {
+		await_stop(model, &slot->task, NPU_STATUS_KILLED);
+		return;
+	}
 	npu_preempt_cancel(model, slot);
 	/* While its clusters were still being scrubbed it had not started, or not come back. */
 	if (!slot->task.running)

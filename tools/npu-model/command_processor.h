@@ -248,6 +248,12 @@ void npu_exec_start(struct npu_model *model, struct npu_slot *slot);
 /** npu_exec_kill() - end the slot's task (SCRUB or TASK) with NPU_STATUS_KILLED */
 void npu_exec_kill(struct npu_model *model, struct npu_slot *slot);
 
+/** npu_exec_stuck_clusters() - NPU_REG_CORE_STUCK: clusters that did not stop in time */
+uint32_t npu_exec_stuck_clusters(const struct npu_model *model);
+
+/** npu_exec_reset_clusters() - the same, written: the tasks there end */
+void npu_exec_reset_clusters(struct npu_model *model, uint32_t clusters);
+
 /** npu_exec_reject() - the task never starts; @stop: enum npu_error that stops the queue, or 0 */
 void npu_exec_reject(struct npu_model *model, struct npu_slot *slot, uint32_t error,
 		     uint64_t detail, uint32_t stop);

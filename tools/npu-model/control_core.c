@@ -10,6 +10,9 @@
 #include "machine.h"
 
 /* A header and a full TCM; what is longer is refused for its size after as many bytes. */
+/* No memory is there: where a jump through a broken pointer ends. */
+#define NOWHERE		0xdeadbee0u
+
 #define IMAGE_MAX	(NPU_FW_HEADER_SIZE + NPU_FW_TCM_SIZE)
 
 static uint64_t core_clock(const struct npu_control_core *core)
@@ -73,7 +76,7 @@ void npu_core_update(struct npu_model *model)
 	uint32_t lines = 0;
 	uint64_t compare = timecmp(model);
 
-	if (core->core->status == RV32_HALTED) {
+	if (core->core->status == RV32_HALTED || model->injection.core_silent) {
 		npu_event_cancel(&model->events, &core->timer);
 		return;
 	}
@@ -97,7 +100,7 @@ static void handle_timer(struct npu_model *model, struct npu_alarm *event)
 
 bool npu_core_running(const struct npu_model *model)
 {
-	return model->core.core->status == RV32_RUNNING;
+	return model->core.core->status == RV32_RUNNING && !model->injection.core_silent;
 }
 
 uint64_t npu_core_time(const struct npu_model *model)
@@ -110,6 +113,20 @@ uint64_t npu_core_timer(const struct npu_model *model)
 	const struct npu_alarm *timer = &model->core.timer;
 
 	return npu_event_pending(timer) ? timer->time - model->now : UINT64_MAX;
+}
+
+void npu_core_turn(struct npu_model *model)
+{
+	struct npu_control_core *core = &model->core;
+
+	if (npu_inject(model, NPU_INJECT_FW_SILENCE)) {
+		model->injection.core_silent = true;
+		npu_core_update(model);
+	}
+	if (npu_inject(model, NPU_INJECT_FW_CRASH))
+		core->lost = true;
+	if (core->run_until && (core->lost || model->injection.core_silent))
+		rv32_stop(core->core);
 }
 
 /* It died of an exception in its own trap handler, or by NPU_REG_CORE_PANIC. */
@@ -135,6 +152,10 @@ void npu_core_run(struct npu_model *model, uint64_t until)
 	core->run_until = until;
 	rv32_run(core->core, until - core->offset);
 	core->run_until = 0;
+	if (core->lost) {
+		core->lost = false;
+		core->core->pc = NOWHERE;
+	}
 	reached = core_clock(core);
 	next = npu_event_first(&model->events);
 	if (next && next->time < reached)
@@ -234,4 +255,5 @@ void npu_core_reset(struct npu_model *model)
 	rv32_init(core->core, core->tcm, &core->bus);
 	core->offset = model->now;
 	core->died = false;
+	core->lost = false;
 }

@@ -21,6 +21,7 @@ struct npu_control_core {
 	uint64_t run_until;		/* 0: not inside rv32_run() */
 	uint64_t offset;		/* device time - core->cycle */
 	bool died;			/* the host was told */
+	bool lost;			/* injected: the next instruction is nowhere */
 };
 
 /** npu_core_init() - allocate; 0 or -ENOMEM */
@@ -40,6 +41,9 @@ void npu_core_halt(struct npu_model *model);
 
 /** npu_core_update() - interrupt lines may have changed: causes, timer */
 void npu_core_update(struct npu_model *model);
+
+/** npu_core_turn() - the firmware says that it is alive: an opportunity for it not to be */
+void npu_core_turn(struct npu_model *model);
 
 /** npu_core_running() - it executes, or would at once */
 bool npu_core_running(const struct npu_model *model);

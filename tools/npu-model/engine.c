@@ -89,12 +89,43 @@ static bool release_tokens(struct npu_model *model, struct npu_cluster *cluster,
 	return true;
 }
 
+/* Where in the cluster's memory a bit error shows: anywhere, but the same every time. */
+static uint32_t error_offset(const struct npu_model *model, const struct npu_cluster *cluster,
+			     enum npu_fault_kind kind)
+{
+	uint64_t offset = model->injection.seen[kind] * NPU_BURST_BYTES;
+
+	return (uint32_t)(offset % cluster->task->config.local_bytes);
+}
+
+/* What the memories say of an operation's operands. Returns false after a fault. */
+static bool check_memories(struct npu_model *model, struct npu_cluster *cluster,
+			   const struct npu_job *job)
+{
+	struct npu_task_fault fault = { .error = NPU_ERROR_ECC, .access = NPU_ACCESS_READ };
+
+	/* Who declares no local SRAM reads none. */
+	if (!model->injection.kinds || !cluster->task->config.local_bytes)
+		return true;
+	if (npu_inject(model, NPU_INJECT_ECC_CORRECTED))
+		npu_registers_memory_error(model, true, cluster->number,
+					   error_offset(model, cluster, NPU_INJECT_ECC_CORRECTED));
+	if (!npu_inject(model, NPU_INJECT_ECC_UNCORRECTED))
+		return true;
+	fault.address = error_offset(model, cluster, NPU_INJECT_ECC_UNCORRECTED);
+	npu_registers_memory_error(model, false, cluster->number, (uint32_t)fault.address);
+	operation_fault(model, cluster, job, &fault);
+	return false;
+}
+
 /* An operation's effect. Returns false after a fault, when the cluster has been reset. */
 static bool perform(struct npu_model *model, struct npu_cluster *cluster, struct npu_job *job)
 {
 	struct npu_operation *operation = &job->operation;
 	struct npu_task_fault fault;
 
+	if (!check_memories(model, cluster, job))
+		return false;
 	switch (operation->opcode) {
 	case NPU_OP_SYNC:
 		break;
@@ -266,9 +297,15 @@ static bool advance(struct npu_model *model, struct npu_cluster *cluster,
 			npu_event_schedule(&model->events, &unit->step, job->prepared);
 			return false;
 		}
+		/* Whoever looks for it finds it at work, for ever. */
+		if (cluster->task->hung)
+			return false;
 		unit->latency_end = model->now;
-		if (job->operation.opcode == NPU_OP_DMA)
+		if (job->operation.opcode == NPU_OP_DMA) {
 			unit->latency_end += npu_dma_prepare(model, cluster, job, &unit->flow);
+			if (npu_inject(model, NPU_INJECT_SLOW_DMA))
+				unit->latency_end += model->injection.argument;
+		}
 		unit->state = NPU_ENGINE_LATENCY;
 	}
 	if (unit->state == NPU_ENGINE_LATENCY) {

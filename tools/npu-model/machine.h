@@ -5,7 +5,7 @@
  * Read in this order: event.h (what happens next), npu_model.c (the loop), command_processor.h (a
  * packet's way), task.h, front_end.c, engine.c (an instruction's way), bandwidth.h (how long it
  * takes), operation.h and execute.h (what it does), dma.c, mmu.h, semaphore.h, context_counters.h,
- * registers.h, control_core.h.
+ * registers.h, control_core.h; fault_script.h is what tests make go wrong.
  *
  * All state hangs on struct npu_model; events are members of what they are about, so running
  * allocates nothing. Whatever ends a task resets its clusters at once: a function that may have
@@ -26,6 +26,7 @@
 #include "context_counters.h"
 #include "control_core.h"
 #include "event.h"
+#include "fault_script.h"
 #include "mmu.h"
 #include "npu_model.h"
 #include "registers.h"
@@ -38,6 +39,7 @@
 struct npu_counters {
 	uint64_t tasks, mac, vector, dma, dram_read, dram_write, scrub;
 	uint64_t preemptions;
+	uint64_t ecc_corrected, ecc_uncorrected;
 };
 
 struct npu_model {
@@ -49,6 +51,7 @@ struct npu_model {
 	struct npu_event_queue events;
 	struct npu_bandwidth bandwidth;
 	struct npu_counters counters;
+	struct npu_injection injection;
 	struct npu_registers registers;
 	struct npu_command_processor command;
 	struct npu_semaphores semaphores;

@@ -36,7 +36,7 @@ struct npu_model *npu_model_create(const char *config, const struct npu_model_ho
 				   void *host, char *error, size_t error_size)
 {
 	struct npu_model *model = calloc(1, sizeof(*model));
-	char reason[256];
+	char reason[256], rest[512];
 
 	if (!model) {
 		set_error(error, error_size, "npu-model: not enough memory for a device");
@@ -44,7 +44,9 @@ struct npu_model *npu_model_create(const char *config, const struct npu_model_ho
 	}
 	if (!config || !*config)
 		config = npu_config_name(0);
-	if (npu_config_parse(config, &model->config, reason, sizeof(reason))) {
+	if (npu_fault_script_take(config, rest, sizeof(rest), &model->injection.script, reason,
+				  sizeof(reason)) ||
+	    npu_config_parse(rest, &model->config, reason, sizeof(reason))) {
 		set_error(error, error_size, reason);
 		free(model);
 		return NULL;
@@ -57,6 +59,7 @@ struct npu_model *npu_model_create(const char *config, const struct npu_model_ho
 		npu_model_destroy(model);
 		return NULL;
 	}
+	npu_injection_start(&model->injection);
 	npu_bandwidth_init(&model->bandwidth, &model->config);
 	npu_mmu_init(&model->mmu, &model->config);
 	npu_semaphores_init(&model->semaphores);
@@ -95,8 +98,15 @@ static void clear_memories(struct npu_model *model)
 	}
 }
 
+void npu_model_power_cycle(struct npu_model *model)
+{
+	npu_injection_start(&model->injection);
+	npu_model_reset(model);
+}
+
 void npu_model_reset(struct npu_model *model)
 {
+	npu_injection_reset(&model->injection);
 	npu_command_reset(model);
 	npu_mmu_init(&model->mmu, &model->config);
 	npu_semaphores_init(&model->semaphores);
@@ -110,7 +120,7 @@ void npu_model_reset(struct npu_model *model)
 void npu_model_doorbell(struct npu_model *model, unsigned int queue, uint32_t offset,
 			uint64_t value, unsigned int size)
 {
-	if (queue >= model->config.queues)
+	if (queue >= model->config.queues || model->injection.dead)
 		return;
 	if (offset == NPU_DOORBELL_RING)
 		npu_command_doorbell(model, queue);
@@ -118,11 +128,19 @@ void npu_model_doorbell(struct npu_model *model, unsigned int queue, uint32_t of
 		npu_command_signal(model, queue, value);
 }
 
+/* Nothing in it moves any more, whatever there is to be done. */
+static bool stands_still(const struct npu_model *model)
+{
+	return model->injection.tripped || model->injection.dead;
+}
+
 /* The control core's timer alone is no reason for time to pass. */
 static bool idle(const struct npu_model *model)
 {
 	uint32_t timer = npu_event_pending(&model->core.timer);
 
+	if (stands_still(model))
+		return true;
 	return model->events.count == timer && !npu_core_running(model);
 }
 
@@ -183,14 +201,14 @@ uint64_t npu_model_time(const struct npu_model *model)
 
 uint64_t npu_model_timer(const struct npu_model *model)
 {
-	return npu_core_timer(model);
+	return stands_still(model) ? UINT64_MAX : npu_core_timer(model);
 }
 
 void npu_model_skip(struct npu_model *model, uint64_t cycles)
 {
 	uint64_t timer = npu_core_timer(model);
 
-	if (!idle(model))
+	if (!idle(model) || stands_still(model))
 		return;
 	model->now += cycles < timer ? cycles : timer;
 	if (timer != UINT64_MAX)
@@ -199,6 +217,8 @@ void npu_model_skip(struct npu_model *model, uint64_t cycles)
 
 uint32_t npu_model_irq_pending(const struct npu_model *model)
 {
+	if (model->injection.dead)
+		return 0;
 	return model->registers.irq_status & model->registers.irq_enable;
 }
 

@@ -45,7 +45,8 @@ struct npu_model_host_ops {
 /**
  * npu_model_create() - make a device, in reset, at time 0
  * @config:	configuration: "npu-v3", "lowpower-v3?clusters=2"; NULL or "": the default. Manual:
- *		Documentation/hardware/configurations.rst
+ *		Documentation/hardware/configurations.rst; with "fault=SCRIPT" among its keys
+ *		(injected-faults.rst) the device does what the script says
  * @ops:	copied
  * @host:	passed to @ops
  * @error:	set to a sentence when NULL is returned; may be NULL
@@ -67,6 +68,13 @@ void npu_model_destroy(struct npu_model *model);
  * What ran is gone without a record: host memory is not touched. Manual: registers.rst, "Reset".
  */
 void npu_model_reset(struct npu_model *model);
+
+/**
+ * npu_model_power_cycle() - power off and on: a reset that a dead device obeys, too
+ *
+ * The script of faults (the key "fault" of the configuration) begins again.
+ */
+void npu_model_power_cycle(struct npu_model *model);
 
 /**
  * npu_model_register_read() - the host reads 32 bits of BAR0

@@ -278,6 +278,14 @@ void npu_model_thread_reset(struct npu_model_thread *thread)
 	leave(thread, true);
 }
 
+void npu_model_thread_power_cycle(struct npu_model_thread *thread)
+{
+	enter(thread);
+	atomic_store(&thread->rung, 0);
+	npu_model_power_cycle(thread->model);
+	leave(thread, true);
+}
+
 uint64_t npu_model_thread_time(const struct npu_model_thread *thread)
 {
 	return atomic_load_explicit(&thread->time, memory_order_acquire);

@@ -81,6 +81,11 @@ void npu_model_thread_memory_changed(struct npu_model_thread *thread);
 void npu_model_thread_reset(struct npu_model_thread *thread);
 
 /**
+ * npu_model_thread_power_cycle() - see npu_model_power_cycle()
+ */
+void npu_model_thread_power_cycle(struct npu_model_thread *thread);
+
+/**
  * npu_model_thread_time() - device cycles as of the last time the thread looked up; no lock
  */
 uint64_t npu_model_thread_time(const struct npu_model_thread *thread);

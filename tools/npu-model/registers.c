@@ -30,8 +30,32 @@ void npu_registers_raise(struct npu_model *model, uint32_t bits)
 
 	registers->irq_status |= bits;
 	bits &= registers->irq_enable;
-	if (bits && model->ops.irq)
+	if (!bits || npu_inject(model, NPU_INJECT_DROP_IRQ))
+		return;
+	if (model->ops.irq)
 		model->ops.irq(model->host, bits);
+}
+
+void npu_registers_memory_error(struct npu_model *model, bool corrected, unsigned int cluster,
+				uint32_t offset)
+{
+	struct npu_registers *registers = &model->registers;
+
+	if (corrected)
+		model->counters.ecc_corrected++;
+	else
+		model->counters.ecc_uncorrected++;
+	registers->error_status |= corrected ? NPU_ERROR_STATUS_CORRECTED :
+					       NPU_ERROR_STATUS_UNCORRECTED;
+	registers->error_cluster = cluster;
+	registers->error_address = offset;
+}
+
+void npu_registers_trip(struct npu_model *model)
+{
+	model->injection.tripped = true;
+	model->registers.error_status |= NPU_ERROR_STATUS_TEMPERATURE;
+	npu_registers_raise(model, NPU_IRQ_FATAL);
 }
 
 void npu_registers_core_irq(struct npu_model *model, uint32_t bits)
@@ -142,8 +166,13 @@ static void tlb_invalidate(struct npu_model *model, uint32_t value)
 	struct npu_registers *registers = &model->registers;
 	uint32_t context = value >> 8 & 0xff;
 
-	if (context >= NPU_CONTEXTS_MAX)
+	if (context >= NPU_CONTEXTS_MAX || !(value & 3))
 		return;
+	/* Those behind it wait for it. */
+	if (model->injection.tlb_hung || npu_inject(model, NPU_INJECT_TLB_HANG)) {
+		model->injection.tlb_hung = true;
+		return;
+	}
 	switch (value & 3) {
 	case 1:
 		npu_mmu_invalidate_all(&model->mmu);
@@ -249,6 +278,12 @@ static bool counter(const struct npu_model *model, uint32_t offset, uint64_t *va
 	case NPU_REG_COUNTER_PREEMPTIONS_LO:
 		*value = counters->preemptions;
 		return true;
+	case NPU_REG_COUNTER_ECC_CORRECTED_LO:
+		*value = counters->ecc_corrected;
+		return true;
+	case NPU_REG_COUNTER_ECC_UNCORRECTED_LO:
+		*value = counters->ecc_uncorrected;
+		return true;
 	default:
 		return false;
 	}
@@ -260,7 +295,7 @@ static bool read_counter(const struct npu_model *model, uint32_t offset, uint32_
 {
 	uint64_t whole;
 
-	if (offset < NPU_REG_TIME_LO || offset > NPU_REG_COUNTER_PREEMPTIONS_HI)
+	if (offset < NPU_REG_TIME_LO || offset > NPU_REG_COUNTER_ECC_UNCORRECTED_HI)
 		return false;
 	if (counter(model, offset, &whole)) {
 		*latch = (uint32_t)(whole >> 32);
@@ -335,6 +370,12 @@ static uint32_t read_common(const struct npu_model *model, uint32_t offset)
 		return registers->events.log2;
 	case NPU_REG_EVENT_CONSUMER:
 		return registers->events.consumer;
+	case NPU_REG_ERROR_STATUS:
+		return registers->error_status;
+	case NPU_REG_ERROR_CLUSTER:
+		return registers->error_cluster;
+	case NPU_REG_ERROR_ADDRESS:
+		return registers->error_address;
 	default:
 		return capability(&model->config, offset);
 	}
@@ -344,6 +385,8 @@ uint32_t npu_model_register_read(struct npu_model *model, uint32_t offset)
 {
 	uint32_t value;
 
+	if (model->injection.dead)
+		return ~0u;
 	if (offset % 4 || offset >= NPU_REG_CORE_ONLY)
 		return 0;
 	if (read_counter(model, offset, &model->registers.host_latch, &value))
@@ -441,7 +484,8 @@ void npu_model_register_write(struct npu_model *model, uint32_t offset, uint32_t
 {
 	struct npu_registers *registers = &model->registers;
 
-	if (offset % 4 || offset >= NPU_REG_CORE_ONLY || write_plain(registers, offset, value))
+	if (model->injection.dead || offset % 4 || offset >= NPU_REG_CORE_ONLY ||
+	    write_plain(registers, offset, value))
 		return;
 	if (WORD(NPU_REG_MAILBOX_TO_FW, offset, NPU_MAILBOX_WORDS)) {
 		registers->to_fw[(offset - NPU_REG_MAILBOX_TO_FW) / 4] = value;
@@ -453,6 +497,9 @@ void npu_model_register_write(struct npu_model *model, uint32_t offset, uint32_t
 		break;
 	case NPU_REG_IRQ_STATUS:
 		registers->irq_status &= ~value;
+		break;
+	case NPU_REG_ERROR_STATUS:
+		registers->error_status &= ~(value & ~NPU_ERROR_STATUS_TEMPERATURE);
 		break;
 	case NPU_REG_IRQ_ENABLE:
 		write_irq_enable(model, value);
@@ -533,6 +580,8 @@ static uint32_t read_core_only(struct npu_model *model, uint32_t offset)
 		return registers->core_watchdog[0];
 	case NPU_REG_CORE_WATCHDOG_TASK:
 		return registers->core_watchdog[1];
+	case NPU_REG_CORE_STUCK:
+		return npu_exec_stuck_clusters(model);
 	case NPU_REG_CORE_PANIC:
 		return registers->core_panic;
 	default:
@@ -589,6 +638,9 @@ static void write_core_only(struct npu_model *model, uint32_t offset, uint32_t v
 	case NPU_REG_CORE_LOG:
 		registers->core_log = value;
 		break;
+	case NPU_REG_CORE_STUCK:
+		npu_exec_reset_clusters(model, value);
+		break;
 	case NPU_REG_CORE_PANIC:
 		registers->core_panic = value;
 		npu_core_halt(model);
@@ -615,6 +667,7 @@ void npu_model_core_write(struct npu_model *model, uint32_t offset, uint32_t val
 	switch (offset) {
 	case NPU_REG_FW_ALIVE:
 		registers->fw_alive = value;
+		npu_core_turn(model);
 		break;
 	case NPU_REG_FW_STATE:
 		registers->fw_state = value;

@@ -26,6 +26,7 @@ struct npu_registers {
 	uint32_t tlb_address[2], tlb_bytes[2], tlb_done;
 	uint32_t event_base[2], fault_base[2];
 	struct npu_host_ring events, faults;
+	uint32_t error_status, error_cluster, error_address;
 	uint64_t queue_errors;		/* NPU_EVENT_QUEUE_ERROR still to be written */
 	uint32_t host_latch, core_latch;	/* high word of the counter read last, by reader */
 
@@ -65,6 +66,13 @@ void npu_registers_queue_error(struct npu_model *model, unsigned int queue);
 
 /** npu_registers_raise() - raise interrupts to the host */
 void npu_registers_raise(struct npu_model *model, uint32_t bits);
+
+/** npu_registers_memory_error() - a bit error in a cluster's local SRAM: count it, note where */
+void npu_registers_memory_error(struct npu_model *model, bool corrected, unsigned int cluster,
+				uint32_t offset);
+
+/** npu_registers_trip() - too hot: nothing runs any more, the host is told */
+void npu_registers_trip(struct npu_model *model);
 
 /** npu_registers_core_irq() - latch causes of the control core's interrupt */
 void npu_registers_core_irq(struct npu_model *model, uint32_t bits);

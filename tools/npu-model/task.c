@@ -40,8 +40,14 @@ static void count_dispatch(struct npu_model *model, struct npu_task *task, unsig
 void npu_task_begin(struct npu_model *model, struct npu_task *task, uint64_t budget_cycles)
 {
 	task->start = model->now;
+	task->stuck = npu_inject(model, NPU_INJECT_STUCK);
+	task->hung = npu_inject(model, NPU_INJECT_HANG) || task->stuck;
 	memset(&task->counters, 0, sizeof(task->counters));
 	npu_task_resume(model, task, budget_cycles);
+	if (npu_inject(model, NPU_INJECT_OVER_TEMPERATURE))
+		npu_registers_trip(model);
+	if (npu_inject(model, NPU_INJECT_DEAD))
+		model->injection.dead = true;
 }
 
 void npu_task_resume(struct npu_model *model, struct npu_task *task, uint64_t budget_cycles)
@@ -110,6 +116,9 @@ void npu_task_stop(struct npu_model *model, struct npu_task *task)
 	for (unsigned int i = 0; i < task->clusters; i++)
 		npu_cluster_reset(model, &model->clusters[task->cluster[i]]);
 	task->running = false;
+	task->hung = false;
+	task->stuck = false;
+	task->ending = 0;
 }
 
 void npu_task_stream_ended(struct npu_model *model, struct npu_task *task)

@@ -41,6 +41,9 @@ struct npu_task_fault {
 struct npu_task {
 	bool running;
 	bool profile;
+	bool hung;			/* injected: no engine's operation begins */
+	bool stuck;			/* ... and its clusters do not stop either */
+	uint16_t ending;		/* enum npu_status it is to end with once they do */
 	uint8_t slot, queue, context;
 	uint8_t clusters;
 	uint8_t cluster[NPU_PROGRAM_CLUSTERS_MAX];	/* device's numbers, in the gang's order */

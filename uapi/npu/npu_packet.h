@@ -158,6 +158,7 @@ enum npu_error {
 	NPU_ERROR_LOCAL_RANGE = 6,		/* detail = offset in local SRAM */
 	NPU_ERROR_GLOBAL_RANGE = 7,		/* detail = offset in the window */
 	NPU_ERROR_BUS = 8,			/* host memory behind a good mapping did not answer */
+	NPU_ERROR_ECC = 9,			/* bits of local SRAM were lost; detail = offset */
 	/* instructions: detail = offset of the instruction in the program */
 	NPU_ERROR_ILLEGAL_INSTRUCTION = 16,
 	NPU_ERROR_BAD_DESCRIPTOR = 17,

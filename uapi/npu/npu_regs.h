@@ -106,6 +106,18 @@
 #define NPU_REG_COUNTER_SCRUB_HI	0x064c
 #define NPU_REG_COUNTER_PREEMPTIONS_LO	0x0650	/* tasks taken off their clusters at a point */
 #define NPU_REG_COUNTER_PREEMPTIONS_HI	0x0654
+#define NPU_REG_COUNTER_ECC_CORRECTED_LO 0x0658	/* bit errors of SRAM that were corrected */
+#define NPU_REG_COUNTER_ECC_CORRECTED_HI 0x065c
+#define NPU_REG_COUNTER_ECC_UNCORRECTED_LO 0x0660	/* ... and those that could not be */
+#define NPU_REG_COUNTER_ECC_UNCORRECTED_HI 0x0664
+
+/* Errors of the device itself (host) */
+#define NPU_REG_ERROR_STATUS		0x0700	/* NPU_ERROR_STATUS_*; write 1 to clear */
+#define NPU_ERROR_STATUS_CORRECTED	(1u << 0)
+#define NPU_ERROR_STATUS_UNCORRECTED	(1u << 1)
+#define NPU_ERROR_STATUS_TEMPERATURE	(1u << 2)	/* tripped: nothing runs until reset */
+#define NPU_REG_ERROR_CLUSTER		0x0704	/* of the last memory error */
+#define NPU_REG_ERROR_ADDRESS		0x0708	/* ... offset in the local SRAM there */
 
 /* ------------------------------------------------------- control core only */
 #define NPU_REG_CORE_ONLY		0x8000
@@ -137,6 +149,8 @@
 #define NPU_REG_CORE_WATCHDOG		0x8038	/* the last task that ran out of its budget: [7:0] queue,
 						 * [15:8] context */
 #define NPU_REG_CORE_WATCHDOG_TASK	0x803c	/* ... and its task_id */
+#define NPU_REG_CORE_STUCK		0x8040	/* mask of clusters that do not stop when told to
+						 * (WATCHDOG tells); write: reset them */
 #define NPU_REG_CORE_PANIC		0x8034	/* write: code; stops the core, raises NPU_IRQ_FATAL */
 
 /* Queues: written by firmware while the queue is in no slot */

@@ -4,8 +4,11 @@
  * tables, interrupts, faults, resets. Arguments: the server, the firmware's image.
  */
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "guest.h"
@@ -522,6 +525,53 @@ static void test_mapped_doorbells(void **state)
 	guest_stop(&guest);
 }
 
+/* An invalidation that is swallowed; a next client finds the script at its beginning. */
+static void test_fault(void **state)
+{
+	static const char *const options[] = {
+		"--config", "npu-v3?clusters=2", "--fault", "tlb-hang#2", NULL,
+	};
+	struct guest guest;
+
+	(void)state;
+	guest_start(&guest, program, options);
+	for (unsigned int client = 0; client < 2; client++) {
+		assert_int_equal(guest_read(&guest, NPU_REG_CLUSTERS), 2);
+		for (unsigned int i = 0; i < 3; i++)
+			guest_write(&guest, NPU_REG_TLB_INVALIDATE, 1);
+		assert_int_equal(guest_read(&guest, NPU_REG_TLB_DONE), 1);
+		guest_write(&guest, NPU_REG_BOOT_CONTROL, NPU_BOOT_RESET);
+		guest_write(&guest, NPU_REG_TLB_INVALIDATE, 1);
+		assert_int_equal(guest_read(&guest, NPU_REG_TLB_DONE), 1);
+		if (client)
+			break;
+		vfio_client_close(&guest.client);
+		guest_connect(&guest);
+	}
+	guest_stop(&guest);
+}
+
+static int exit_status(const char *script)
+{
+	char command[256];
+	int status;
+
+	snprintf(command, sizeof(command), "'%s' --socket /nowhere/x --fault '%s' 2>/dev/null",
+		 program, script);
+	status = system(command);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void test_bad_faults(void **state)
+{
+	(void)state;
+	assert_int_equal(exit_status(""), 2);
+	assert_int_equal(exit_status("hang&clusters=1"), 2);
+	assert_int_equal(exit_status("hangs"), 1);
+	assert_int_equal(exit_status("hang#0"), 1);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -537,6 +587,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_resets),
 		cmocka_unit_test(test_next_client),
 		cmocka_unit_test(test_mapped_doorbells),
+		cmocka_unit_test(test_fault),
+		cmocka_unit_test(test_bad_faults),
 	};
 
 	if (argc != 3)

@@ -36,6 +36,20 @@ static void write64(struct board *board, uint32_t low, uint64_t value)
 	npu_model_register_write(board->model, low + 4, (uint32_t)(value >> 32));
 }
 
+void board_restart(struct board *board)
+{
+	memset(board_dma(board, BOARD_EVENTS), 0, 4096);
+	memset(board_dma(board, BOARD_FAULTS), 0, 4096);
+	board->events_read = 0;
+	board->faults_read = 0;
+	write64(board, NPU_REG_CONTEXT_TABLE_LO, BOARD_CONTEXT_TABLE);
+	write64(board, NPU_REG_EVENT_BASE_LO, BOARD_EVENTS);
+	npu_model_register_write(board->model, NPU_REG_EVENT_LOG2, BOARD_EVENTS_LOG2);
+	write64(board, NPU_REG_FAULT_BASE_LO, BOARD_FAULTS);
+	npu_model_register_write(board->model, NPU_REG_FAULT_LOG2, BOARD_FAULTS_LOG2);
+	npu_model_register_write(board->model, NPU_REG_IRQ_ENABLE, 0xf);
+}
+
 struct board *board_create(const char *config)
 {
 	struct board *board = calloc(1, sizeof(*board));
@@ -51,12 +65,7 @@ struct board *board_create(const char *config)
 	board->model = npu_model_create(config, &board_host_ops, board, error, sizeof(error));
 	if (!board->model)
 		fail_msg("npu_model_create: %s", error);
-	write64(board, NPU_REG_CONTEXT_TABLE_LO, BOARD_CONTEXT_TABLE);
-	write64(board, NPU_REG_EVENT_BASE_LO, BOARD_EVENTS);
-	npu_model_register_write(board->model, NPU_REG_EVENT_LOG2, BOARD_EVENTS_LOG2);
-	write64(board, NPU_REG_FAULT_BASE_LO, BOARD_FAULTS);
-	npu_model_register_write(board->model, NPU_REG_FAULT_LOG2, BOARD_FAULTS_LOG2);
-	npu_model_register_write(board->model, NPU_REG_IRQ_ENABLE, 0xf);
+	board_restart(board);
 	return board;
 }
 

@@ -70,6 +70,9 @@ extern const struct npu_model_host_ops board_host_ops;
 struct board *board_create(const char *config);
 void board_destroy(struct board *board);
 
+/* What the driver writes after a reset; fault queue and event ring are empty again. */
+void board_restart(struct board *board);
+
 /* Host pointer of a DMA address. */
 void *board_dma(struct board *board, uint64_t address);
 

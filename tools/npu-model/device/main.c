@@ -6,9 +6,11 @@
 
 #include "server.h"
 
+#define FAULT_BYTES_MAX 512
+
 static const char usage[] =
 	"usage: npu-device --socket PATH [--config CONFIG] [--doorbells trapped|mapped]\n"
-	"                  [--msi-only] [--defect stale-tlb]\n"
+	"                  [--msi-only] [--defect stale-tlb] [--fault SCRIPT]\n"
 	"Serves the NPU as a PCIe card to QEMU's vfio-user-pci, until SIGINT or SIGTERM.\n"
 	"\n"
 	"  --socket PATH      where QEMU connects to\n"
@@ -17,6 +19,8 @@ static const char usage[] =
 	"                     that a thread looks at all the time\n"
 	"  --msi-only         a card without MSI-X\n"
 	"  --defect stale-tlb a broken card: it goes on using translations it was told to drop\n"
+	"  --fault SCRIPT     what goes wrong, and when: hang#5,drop-irq@1000000 (device manual,\n"
+	"                     'Injected faults')\n"
 	"  --help, --version\n";
 
 static int parse(int argc, char **argv, struct server_options *wanted)
@@ -27,6 +31,7 @@ static int parse(int argc, char **argv, struct server_options *wanted)
 		{ "doorbells", required_argument, NULL, 'd' },
 		{ "msi-only", no_argument, NULL, 'm' },
 		{ "defect", required_argument, NULL, 'b' },
+		{ "fault", required_argument, NULL, 'f' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'v' },
 		{ NULL, 0, NULL, 0 },
@@ -56,6 +61,13 @@ static int parse(int argc, char **argv, struct server_options *wanted)
 			if (wanted->stale_tlb)
 				break;
 			fprintf(stderr, "npu-device: --defect is stale-tlb, not '%s'\n", optarg);
+			return 2;
+		case 'f':
+			wanted->fault = optarg;
+			if (*optarg && strlen(optarg) < FAULT_BYTES_MAX && !strchr(optarg, '&'))
+				break;
+			fputs("npu-device: --fault is a list of faults separated by ',', of fewer "
+			      "than 512 characters\n", stderr);
 			return 2;
 		case 'h':
 			fputs(usage, stdout);

@@ -501,6 +501,7 @@ static enum connection_result converse(struct server *server)
 static void forget_client(struct server *server)
 {
 	reset(server);
+	npu_model_thread_power_cycle(server->model);
 	dma_map_clear(server->dma);
 	interrupts_drop(&server->irqs);
 	connection_drop_fds(&server->connection);
@@ -540,6 +541,9 @@ int server_run(struct server *server)
 	return 0;
 }
 
+/* More than the model takes, so that what is too long is refused there. */
+#define CONFIG_BYTES	4096
+
 static int block_signals(void)
 {
 	sigset_t signals;
@@ -552,9 +556,23 @@ static int block_signals(void)
 	return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-struct server *server_create(const struct server_options *options, char *error, size_t error_size)
+/* The model takes the script as a key of its configuration. */
+static struct npu_model_thread *create_model(struct server *server, char *error, size_t error_size)
 {
 	const struct npu_model_host_ops ops = { .translate = translate, .irq = raise_irq };
+	const struct server_options *options = &server->options;
+	const char *config = options->config ? options->config : "npu-v3";
+	char whole[CONFIG_BYTES];
+
+	snprintf(whole, sizeof(whole), "%s%s%s", config,
+		 !options->fault ? "" : strchr(config, '?') ? "&fault=" : "?fault=",
+		 options->fault ? options->fault : "");
+	return npu_model_thread_create(whole, &ops, server, NPU_MODEL_THREAD_SPIN_DEFAULT, error,
+				       error_size);
+}
+
+struct server *server_create(const struct server_options *options, char *error, size_t error_size)
+{
 	struct server *server = calloc(1, sizeof(*server));
 
 	if (!server) {
@@ -576,8 +594,7 @@ struct server *server_create(const struct server_options *options, char *error, 
 		snprintf(error, error_size, "not enough memory or file descriptors");
 		goto failed;
 	}
-	server->model = npu_model_thread_create(options->config, &ops, server,
-						NPU_MODEL_THREAD_SPIN_DEFAULT, error, error_size);
+	server->model = create_model(server, error, error_size);
 	if (!server->model)
 		goto failed;
 	if (options->mapped_doorbells) {

@@ -14,6 +14,7 @@ struct server;
 struct server_options {
 	const char *socket;
 	const char *config;	/* as npu_model_create() */
+	const char *fault;	/* script of faults, or NULL */
 	bool mapped_doorbells;
 	bool msi_only;
 	bool stale_tlb;		/* a defect: invalidations are counted, and not done */
