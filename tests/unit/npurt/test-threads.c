@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "objects.h"
 #include "rig.h"
 
 /* The sanitizers make everything slower. */
@@ -207,6 +208,80 @@ static void test_contexts_beside(void **state)
 	rig_free(&rig);
 }
 
+#define IN_LINE 6
+
+struct in_line {
+	struct rig *rig;
+	struct npurt_model *model;
+	uint32_t task_id;
+	int result;
+};
+
+static void *submit_and_wait(void *opaque)
+{
+	struct npurt_task_report report = { .size = sizeof(report) };
+	struct in_line *me = opaque;
+	struct npurt_future *future;
+
+	me->result = npurt_run_submit(me->model, me->rig->bindings, 2, NULL, &future);
+	if (me->result)
+		return NULL;
+	me->result = npurt_future_wait(future, NPURT_FOREVER);
+	if (!me->result)
+		me->result = npurt_future_get_report(future, &report);
+	me->task_id = report.task_id;
+	npurt_future_release(future);
+	return NULL;
+}
+
+/* Until a thread more waits for room. */
+static void wait_for_line(const struct npurt_queue *queue, uint32_t waiting)
+{
+	int64_t deadline = rig_now() + INT64_C(60000000000);
+
+	while (__atomic_load_n(&queue->line.waiting, __ATOMIC_ACQUIRE) != waiting) {
+		if (rig_now() > deadline)
+			fail_msg("no %u threads wait: the queue had room too early", waiting);
+		nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+	}
+}
+
+/* Who waits for room gets it in the order of coming, and nobody passes by. */
+static void test_first_come_first_served(void **state)
+{
+	const struct npurt_context_options context = { .size = sizeof(context), .queue_depth = 2 };
+	const struct tiny_options slow = { .kind = TINY_SLOW, .trips = 1000000 };
+	const struct npurt_run_options attempt = { .size = sizeof(attempt), .policy = NPURT_POLICY_TRY };
+	struct in_line in_line[IN_LINE];
+	pthread_t thread[IN_LINE];
+	struct npurt_model *quick;
+	struct tiny_model file;
+	struct rig rig;
+	int i;
+
+	(void)state;
+	rig_make(&rig, &context, &slow);
+	rig_fill(&rig, rig.x, rig.y, 1);
+	tiny_model_make(&file, &(struct tiny_options){ .elements = 64 });
+	ok(npurt_model_load_memory(rig.context, file.bytes, file.size, &quick));
+	tiny_model_free(&file);
+	for (i = 0; i < 2; i++)
+		ok(npurt_run_submit(rig.model, rig.bindings, 2, NULL, NULL));
+	for (i = 0; i < IN_LINE; i++) {
+		in_line[i] = (struct in_line){ .rig = &rig, .model = quick };
+		assert_int_equal(pthread_create(&thread[i], NULL, submit_and_wait, &in_line[i]), 0);
+		wait_for_line(&rig.context->queue, (uint32_t)i + 1);
+	}
+	assert_int_equal(npurt_run_submit(quick, rig.bindings, 2, &attempt, NULL), -EAGAIN);
+	for (i = 0; i < IN_LINE; i++) {
+		pthread_join(thread[i], NULL);
+		assert_int_equal(in_line[i].result, 0);
+		assert_int_equal(in_line[i].task_id, 3 + i);
+	}
+	npurt_model_unload(quick);
+	rig_free(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -215,6 +290,7 @@ int main(void)
 		cmocka_unit_test(test_threads_without_room),
 		cmocka_unit_test(test_threads_sleeping),
 		cmocka_unit_test(test_contexts_beside),
+		cmocka_unit_test(test_first_come_first_served),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
