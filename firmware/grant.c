@@ -150,6 +150,20 @@ void grant_offer(unsigned int slot, unsigned int queue, u64 now)
 		give(slot, grant, now);
 }
 
+void grant_take_over(unsigned int slot, unsigned int queue, u64 now)
+{
+	u32 clusters = hw_read(NPU_REG_SLOT(slot) + NPU_SLOT_GRANT);
+
+	if (!clusters) {
+		grant_free(slot);
+		return;
+	}
+	resources_shrink(&resources, slot, clusters);
+	held[slot].clusters = clusters;
+	had[queue] = held[slot];
+	given[slot] = now;
+}
+
 void grant_forget(unsigned int queue)
 {
 	had[queue].clusters = 0;

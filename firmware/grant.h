@@ -27,6 +27,11 @@ void grant_request(unsigned int slot, u64 now);
 void grant_offer(unsigned int slot, unsigned int queue, u64 now);
 
 /**
+ * grant_take_over() - another queue is in the slot, with the grant that it had where it has one
+ */
+void grant_take_over(unsigned int slot, unsigned int queue, u64 now);
+
+/**
  * grant_forget() - a queue's number begins a new life
  */
 void grant_forget(unsigned int queue);

@@ -38,6 +38,7 @@ static void turn(void)
 		queue_overrun();
 	scheduler_run(now);
 	mailbox_run(pending & NPU_CORE_IRQ_MAILBOX);
+	scheduler_name_next(now);
 }
 
 static void start(void)

@@ -130,6 +130,7 @@ static void vanish(unsigned int queue)
 
 static void destroy(unsigned int queue)
 {
+	slot_withdraw_next(hw_time());
 	if (queues[queue].state != QUEUE_IN_SLOT) {
 		vanish(queue);
 		return;
@@ -254,6 +255,7 @@ enum npu_error queue_place(u32 queue, struct queue_place *place)
 
 void queue_hold(bool all)
 {
+	slot_withdraw_next(hw_time());
 	holding = all ? HOLDING_ALL : HOLDING_NEW;
 	for (unsigned int queue = 0; queue < hw.queues; queue++) {
 		if (queues[queue].state != QUEUE_READY || !is_held(queue))
@@ -304,6 +306,11 @@ unsigned int queue_first(const u32 *set, u64 *first_rank)
 unsigned int queue_first_ready(u64 *first_rank)
 {
 	return queue_first(ready, first_rank);
+}
+
+u64 queue_rank(unsigned int queue)
+{
+	return rank[queue];
 }
 
 unsigned int queue_priority(unsigned int queue)

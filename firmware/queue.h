@@ -86,6 +86,11 @@ unsigned int queue_first(const u32 *set, u64 *rank);
  */
 unsigned int queue_first_ready(u64 *rank);
 
+/**
+ * queue_rank() - the rank of a queue that wants a slot, or wanted the one it has
+ */
+u64 queue_rank(unsigned int queue);
+
 unsigned int queue_priority(unsigned int queue);
 
 /**

@@ -45,12 +45,31 @@ void scheduler_refill(u64 now)
 	unsigned int slot;
 	u64 rank;
 
+	if (!queue_any_ready())
+		return;
 	SET_EACH(slot, slots_all & ~slot_attached()) {
 		queue = queue_first_ready(&rank);
 		if (queue == NONE)
 			return;
 		slot_attach(slot, queue, rank, now);
 	}
+}
+
+/* Who goes first of those that are ready, of which there is one. */
+static void name_first(void)
+{
+	u64 rank;
+
+	/* Somebody who waits for clusters already may have a better claim to them. */
+	slot_name_next(queue_first_ready(&rank), !grant_wanted());
+}
+
+void scheduler_name_next(u64 now)
+{
+	if (slot_leaving() && queue_any_ready())
+		name_first();
+	else
+		slot_withdraw_next(now);
 }
 
 static enum policy_activity activity(u32 state)
@@ -115,7 +134,8 @@ static bool empty_slots(u64 now)
 		victim = policy_victim(&policy, slots, hw.slots, rank, now);
 		if (victim == NONE)
 			return true;
-		slot_vacate(victim);
+		name_first();
+		slot_vacate(victim, now);
 		slots[victim].activity = POLICY_ABSENT;
 	}
 	/* All slots are being emptied: the next turn begins with that. */

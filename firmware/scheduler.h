@@ -19,6 +19,13 @@ void scheduler_init(void);
 void scheduler_refill(u64 now);
 
 /**
+ * scheduler_name_next() - tell the hardware who follows in the slots that are being emptied
+ *
+ * The last thing in a turn: all else may change who that is.
+ */
+void scheduler_name_next(u64 now);
+
+/**
  * scheduler_run() - do all that can be done now
  */
 void scheduler_run(u64 now);

@@ -19,9 +19,23 @@ void slot_attach(unsigned int slot, unsigned int queue, u64 rank, u64 now);
 void slot_detach(unsigned int slot);
 
 /**
- * slot_vacate() - the same, after the running task or at its next point
+ * slot_vacate() - the same, after the running task or at its next point; it may be out already
  */
-void slot_vacate(unsigned int slot);
+void slot_vacate(unsigned int slot, u64 now);
+
+/**
+ * slot_name_next() - the next slot that is emptied goes to this queue, without the firmware
+ * @queue:	ready; slot_poll() tells when it has a slot
+ * @with_grant:	it takes over what grant the slot has
+ */
+void slot_name_next(unsigned int queue, bool with_grant);
+
+/**
+ * slot_withdraw_next() - nobody is named any more; who got a slot meanwhile is known now
+ *
+ * Before anything else is done with a queue or a slot that could be changing hands.
+ */
+void slot_withdraw_next(u64 now);
 
 /**
  * slot_preempt() - the running task leaves its clusters at its next point, if it has any

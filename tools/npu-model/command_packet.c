@@ -244,13 +244,16 @@ static void write_timestamp(struct npu_model *model, struct npu_slot *slot)
 void npu_packet_delayed(struct npu_model *model, struct npu_slot *slot)
 {
 	const struct npu_packet_signal *signal = &slot->packet.signal;
+	unsigned int context = npu_slot_queue(model, slot)->context;
 
 	if (opcode_of(&slot->packet) == NPU_PACKET_TIMESTAMP) {
 		write_timestamp(model, slot);
 		return;
 	}
-	/* The index first: who sees the semaphore also sees the space in the ring. */
+	/*
+	 * The index first: who sees the semaphore also sees the space in the ring. After that the
+	 * slot may have another queue.
+	 */
 	npu_slot_next(model, slot);
-	npu_semaphore_add(model, npu_slot_queue(model, slot)->context, le16toh(signal->sem),
-			  le64toh(signal->add));
+	npu_semaphore_add(model, context, le16toh(signal->sem), le64toh(signal->add));
 }

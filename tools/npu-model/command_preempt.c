@@ -164,7 +164,9 @@ static void leave_clusters(struct npu_model *model, struct npu_slot *slot)
 		.counters = task->counters,
 	};
 	npu_task_stop(model, task);
-	slot->grant = 0;
+	/* Who follows in the slot may take the grant over. */
+	if (!slot->detach || slot->revoke)
+		slot->grant = 0;
 	slot->revoke = false;
 	if (slot->detach) {
 		npu_slot_look(model, slot);

@@ -66,9 +66,8 @@ void npu_queue_ring_core(struct npu_model *model, unsigned int queue)
 	npu_registers_core_irq(model, NPU_CORE_IRQ_DOORBELL);
 }
 
-/* Nobody looks at the ring from now on: producers must ring. True when a packet is there. */
-static bool set_sleeping(struct npu_model *model, struct npu_queue *queue,
-			 struct npu_memory_error *error)
+bool npu_queue_set_sleeping(struct npu_model *model, struct npu_queue *queue,
+			    struct npu_memory_error *error)
 {
 	void *sleeping = ring_word(model, queue, CONTROL(sleeping), error);
 	const void *header;
@@ -84,7 +83,7 @@ static bool set_sleeping(struct npu_model *model, struct npu_queue *queue,
 	return header && header_valid(queue, npu_load32(header, __ATOMIC_SEQ_CST));
 }
 
-static void clear_sleeping(struct npu_model *model, struct npu_queue *queue)
+void npu_queue_clear_sleeping(struct npu_model *model, struct npu_queue *queue)
 {
 	struct npu_memory_error error;
 	void *sleeping = ring_word(model, queue, CONTROL(sleeping), &error);
@@ -93,53 +92,7 @@ static void clear_sleeping(struct npu_model *model, struct npu_queue *queue)
 		npu_store32(sleeping, 0, __ATOMIC_RELEASE);
 }
 
-/* Work that a queue outside the slots leaves behind is rung again. */
-static void leave_work(struct npu_model *model, struct npu_queue *queue, unsigned int number,
-		       bool waiting)
-{
-	struct npu_memory_error error;
-	bool packet = set_sleeping(model, queue, &error);
-
-	queue->left_waiting = waiting;
-	if (!waiting && (packet || queue->rung || queue->graph.active))
-		npu_queue_ring_core(model, number);
-	queue->rung = false;
-}
-
-static void slot_free(struct npu_model *model, struct npu_slot *slot, bool waiting)
-{
-	struct npu_queue *queue = npu_slot_queue(model, slot);
-	unsigned int number = slot->queue;
-
-	npu_event_cancel(&model->events, &slot->event);
-	queue->attached = false;
-	slot->phase = NPU_PHASE_FREE;
-	slot->detach = false;
-	slot->grant = 0;
-	slot->revoke = false;
-	slot->preempt = false;
-	slot->keep = false;
-	slot->need_clusters = 0;
-	slot->need_global = 0;
-	if (!queue->error)
-		leave_work(model, queue, number, waiting);
-	npu_slot_raise(model, slot, NPU_SLOT_EVENT_DETACHED);
-}
-
-/* Leave the slot; a record still to be written holds it for that long. */
-static void slot_leave(struct npu_model *model, struct npu_slot *slot, bool waiting)
-{
-	if (!npu_retire_pending(slot)) {
-		slot_free(model, slot, waiting);
-		return;
-	}
-	npu_event_cancel(&model->events, &slot->event);
-	slot->detach = true;
-	slot->phase = NPU_PHASE_LEAVING;
-}
-
-/* Cycles of a packet's fetch: a DRAM access, and the walk when the page is another one. */
-static uint64_t fetch_cycles(struct npu_model *model, struct npu_queue *queue)
+uint64_t npu_queue_fetch_cycles(struct npu_model *model, struct npu_queue *queue)
 {
 	const struct npu_graph *graph = &queue->graph;
 	struct npu_packet_page *known = &queue->page[graph->active];
@@ -165,11 +118,11 @@ static uint64_t fetch_cycles(struct npu_model *model, struct npu_queue *queue)
 void npu_slot_look(struct npu_model *model, struct npu_slot *slot)
 {
 	if (slot->detach) {
-		slot_leave(model, slot, false);
+		npu_slot_leave(model, slot, false);
 		return;
 	}
 	npu_slot_delay(model, slot, NPU_PHASE_FETCH,
-		       fetch_cycles(model, npu_slot_queue(model, slot)));
+		       npu_queue_fetch_cycles(model, npu_slot_queue(model, slot)));
 }
 
 void npu_slot_stop(struct npu_model *model, struct npu_slot *slot, uint32_t error, uint64_t index)
@@ -190,7 +143,7 @@ void npu_slot_stop(struct npu_model *model, struct npu_slot *slot, uint32_t erro
 	npu_registers_queue_error(model, slot->queue);
 	npu_slot_raise(model, slot, NPU_SLOT_EVENT_STOPPED);
 	if (slot->detach)
-		slot_leave(model, slot, false);
+		npu_slot_leave(model, slot, false);
 }
 
 void npu_slot_memory_stop(struct npu_model *model, struct npu_slot *slot,
@@ -217,8 +170,8 @@ static void go_empty(struct npu_model *model, struct npu_slot *slot)
 	struct npu_queue *queue = npu_slot_queue(model, slot);
 	struct npu_memory_error error = { .error = NPU_ERROR_NONE };
 
-	if (set_sleeping(model, queue, &error)) {
-		clear_sleeping(model, queue);
+	if (npu_queue_set_sleeping(model, queue, &error)) {
+		npu_queue_clear_sleeping(model, queue);
 		npu_slot_look(model, slot);
 		return;
 	}
@@ -348,7 +301,7 @@ void npu_command_doorbell(struct npu_model *model, unsigned int number)
 	slot = &model->command.slot[queue->slot];
 	if (slot->phase != NPU_PHASE_EMPTY)
 		return;
-	clear_sleeping(model, queue);
+	npu_queue_clear_sleeping(model, queue);
 	npu_slot_look(model, slot);
 }
 
@@ -383,55 +336,6 @@ void npu_command_semaphore_changed(struct npu_model *model, unsigned int context
 	}
 }
 
-static void attach(struct npu_model *model, struct npu_slot *slot, unsigned int number)
-{
-	struct npu_queue *queue;
-
-	if (slot->phase != NPU_PHASE_FREE || number >= model->config.queues)
-		return;
-	queue = &model->command.queue[number];
-	if (!queue->valid || queue->attached)
-		return;
-	queue->attached = true;
-	queue->slot = slot->number;
-	queue->left_waiting = false;
-	slot->queue = (uint8_t)number;
-	slot->stop_error = NPU_ERROR_NONE;
-	if (queue->error) {
-		slot->phase = NPU_PHASE_STOPPED;
-		npu_slot_raise(model, slot, NPU_SLOT_EVENT_STOPPED);
-		return;
-	}
-	if (queue->ring % NPU_PACKET_BYTES) {
-		npu_slot_stop(model, slot, NPU_ERROR_RING, queue->read_index);
-		return;
-	}
-	clear_sleeping(model, queue);
-	npu_slot_look(model, slot);
-}
-
-static void detach(struct npu_model *model, struct npu_slot *slot)
-{
-	switch (slot->phase) {
-	case NPU_PHASE_FREE:
-		break;
-	case NPU_PHASE_EMPTY:
-	case NPU_PHASE_FETCH:
-	case NPU_PHASE_COMPARE:
-	case NPU_PHASE_REQUEST:
-	case NPU_PHASE_STOPPED:
-		slot_leave(model, slot, false);
-		break;
-	case NPU_PHASE_WAITING:
-		/* A semaphore that changed in this very cycle has still to be looked at. */
-		slot_leave(model, slot, !npu_event_pending(&slot->event));
-		break;
-	default:
-		slot->detach = true;
-		break;
-	}
-}
-
 static void kill(struct npu_model *model, struct npu_slot *slot)
 {
 	switch (slot->phase) {
@@ -450,7 +354,7 @@ static void kill(struct npu_model *model, struct npu_slot *slot)
 			slot->detach = true;
 			npu_exec_kill(model, slot);
 		} else {
-			detach(model, slot);
+			npu_slot_detach(model, slot);
 		}
 		break;
 	case NPU_PHASE_COPY_TURN:
@@ -460,7 +364,7 @@ static void kill(struct npu_model *model, struct npu_slot *slot)
 		npu_copy_kill(model, slot);
 		break;
 	default:
-		detach(model, slot);
+		npu_slot_detach(model, slot);
 		break;
 	}
 }
@@ -486,7 +390,7 @@ static void control(struct npu_model *model, struct npu_slot *slot, uint32_t val
 	if (value & NPU_SLOT_KILL) {
 		kill(model, slot);
 	} else if (value & NPU_SLOT_DETACH) {
-		detach(model, slot);
+		npu_slot_detach(model, slot);
 	} else if (value & NPU_SLOT_REJECT) {
 		uint32_t error = value & 0xff ? value & 0xff : NPU_ERROR_NO_RESOURCES;
 
@@ -494,7 +398,7 @@ static void control(struct npu_model *model, struct npu_slot *slot, uint32_t val
 			npu_exec_reject(model, slot, error, npu_slot_queue(model, slot)->read_index,
 					error);
 	} else if (value & NPU_SLOT_ATTACH) {
-		attach(model, slot, value & 0xff);
+		npu_slot_attach(model, slot, value & 0xff);
 	}
 }
 
@@ -659,7 +563,7 @@ static void configure(struct npu_model *model, struct npu_queue *queue, unsigned
 	model->registers.queue_errors &= ~(1ull << number);
 	/* Producers may have published before there was a queue. */
 	if (queue->valid && queue->ring % NPU_PACKET_BYTES == 0)
-		leave_work(model, queue, number, false);
+		npu_queue_leave_work(model, queue, number, false);
 }
 
 static void set_half(uint64_t *value, bool high, uint32_t half)

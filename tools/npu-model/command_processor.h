@@ -120,6 +120,7 @@ struct npu_slot {
 	uint8_t phase;			/* enum npu_slot_phase */
 	uint8_t queue;
 	bool detach;			/* at the next opportunity */
+	uint64_t leaving_since;		/* of NPU_PHASE_LEAVING */
 	uint32_t stop_error;		/* stop the queue after the retirement: enum npu_error */
 	uint64_t stop_index;		/* the packet it is about */
 	uint32_t events;		/* NPU_SLOT_EVENT_* */
@@ -145,6 +146,8 @@ struct npu_command_processor {
 	struct npu_queue queue[NPU_QUEUES_MAX];
 	struct npu_slot slot[NPU_SLOTS_MAX];
 	uint64_t rung;			/* NPU_REG_CORE_DOORBELLS */
+	uint32_t next;			/* NPU_REG_CORE_NEXT */
+	uint64_t next_since;		/* when it was written */
 	struct npu_flow copy;		/* the copy channel */
 	int copy_slot;			/* who uses it, or -1 */
 	uint8_t copy_turn[NPU_SLOTS_MAX];	/* who waits for it, in order */
@@ -215,6 +218,42 @@ struct npu_queue *npu_slot_queue(struct npu_model *model, const struct npu_slot 
 
 /** npu_queue_ring_core() - tell the firmware that a queue without a slot has work */
 void npu_queue_ring_core(struct npu_model *model, unsigned int queue);
+
+/** npu_queue_fetch_cycles() - a packet's fetch: a DRAM access, and the walk to a new page */
+uint64_t npu_queue_fetch_cycles(struct npu_model *model, struct npu_queue *queue);
+
+/**
+ * npu_queue_set_sleeping() - nobody looks at the ring from now on: producers must ring
+ *
+ * Returns true when a packet is there.
+ */
+bool npu_queue_set_sleeping(struct npu_model *model, struct npu_queue *queue,
+			    struct npu_memory_error *error);
+
+/** npu_queue_clear_sleeping() - the ring is looked at again */
+void npu_queue_clear_sleeping(struct npu_model *model, struct npu_queue *queue);
+
+/* ------------------------------------------------------------ command_slot.c */
+
+/** npu_slot_attach() - NPU_SLOT_ATTACH */
+void npu_slot_attach(struct npu_model *model, struct npu_slot *slot, unsigned int queue);
+
+/** npu_slot_detach() - NPU_SLOT_DETACH */
+void npu_slot_detach(struct npu_model *model, struct npu_slot *slot);
+
+/**
+ * npu_slot_leave() - the queue leaves its slot, where another one may follow
+ *
+ * A record still to be written holds it for that long.
+ */
+void npu_slot_leave(struct npu_model *model, struct npu_slot *slot, bool waiting);
+
+/** npu_queue_leave_work() - work that a queue outside the slots leaves behind is rung again */
+void npu_queue_leave_work(struct npu_model *model, struct npu_queue *queue, unsigned int number,
+			  bool waiting);
+
+/** npu_command_next() - NPU_REG_CORE_NEXT is written */
+void npu_command_next(struct npu_model *model, uint32_t value);
 
 /* ---------------------------------------------------------- command_packet.c */
 

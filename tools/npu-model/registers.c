@@ -584,6 +584,8 @@ static uint32_t read_core_only(struct npu_model *model, uint32_t offset)
 		return npu_exec_stuck_clusters(model);
 	case NPU_REG_CORE_PANIC:
 		return registers->core_panic;
+	case NPU_REG_CORE_NEXT:
+		return model->command.next;
 	default:
 		return 0;
 	}
@@ -644,6 +646,9 @@ static void write_core_only(struct npu_model *model, uint32_t offset, uint32_t v
 	case NPU_REG_CORE_PANIC:
 		registers->core_panic = value;
 		npu_core_halt(model);
+		break;
+	case NPU_REG_CORE_NEXT:
+		npu_command_next(model, value);
 		break;
 	default:
 		break;

@@ -14,7 +14,7 @@
 #define NPU_REG_ID			0x0000	/* NPU_ID_VALUE */
 #define NPU_ID_VALUE			0x3355504eu	/* "NPU3" */
 #define NPU_REG_HW_VERSION		0x0004	/* major << 16 | minor */
-#define NPU_HW_VERSION			0x00030000u
+#define NPU_HW_VERSION			0x00030001u
 #define NPU_REG_CLUSTERS		0x0010
 #define NPU_REG_MAC_CHANNELS		0x0014	/* output channels of shape M: 32, 16 */
 #define NPU_REG_MAC_DEPTH		0x0018	/* int8 depth of shape M: 32, 16 */
@@ -152,6 +152,10 @@
 #define NPU_REG_CORE_STUCK		0x8040	/* mask of clusters that do not stop when told to
 						 * (WATCHDOG tells); write: reset them */
 #define NPU_REG_CORE_PANIC		0x8034	/* write: code; stops the core, raises NPU_IRQ_FATAL */
+#define NPU_REG_CORE_NEXT		0x8044	/* NPU_NEXT_* and, in [7:0], the queue for the next slot that
+						 * DETACH or KILL frees */
+#define NPU_NEXT_VALID			(1u << 8)	/* cleared when the queue has got its slot */
+#define NPU_NEXT_GRANT			(1u << 9)	/* it takes over the slot's grant */
 
 /* Queues: written by firmware while the queue is in no slot */
 #define NPU_REG_QUEUE(q)		(0x9000 + (q) * 0x20)
@@ -198,6 +202,7 @@
 #define NPU_SLOT_EVENT_DONE		(1u << 2)	/* a task ended */
 #define NPU_SLOT_EVENT_STOPPED		(1u << 3)
 #define NPU_SLOT_EVENT_DETACHED		(1u << 4)	/* entered FREE, after DETACH or KILL */
+#define NPU_SLOT_EVENT_SWITCHED		(1u << 5)	/* ... did not, but has the queue of CORE_NEXT now */
 #define NPU_SLOT_NEED_CLUSTERS		0x0c
 #define NPU_SLOT_NEED_GLOBAL		0x10	/* bytes */
 #define NPU_SLOT_GRANT_WINDOW		0x14	/* base of the window in global SRAM, 64-byte aligned */

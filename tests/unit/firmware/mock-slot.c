@@ -70,6 +70,45 @@ static void start(struct mock *mock, struct mock_slot *slot, const struct mock_t
 	slot->until = mock_now(mock) + task->cycles;
 }
 
+/* A queue comes into a slot. */
+static void enter(struct mock *mock, struct mock_slot *slot, unsigned int number)
+{
+	struct mock_queue *queue = &mock->queue[number];
+
+	slot->queue = number;
+	slot->detach = false;
+	look(mock, slot);
+	queue->parked = false;
+	queue->attaches++;
+	queue->attached_at = mock_now(mock);
+	if (queue->rung && mock_now(mock) - queue->rung_at > queue->longest_wait)
+		queue->longest_wait = mock_now(mock) - queue->rung_at;
+	queue->rung = false;
+}
+
+/* The queue of CORE_NEXT follows in a slot that is being left. */
+static bool follow(struct mock *mock, struct mock_slot *slot)
+{
+	uint32_t next = mock->next;
+	unsigned int number = next & 0xff;
+
+	if (!(next & NPU_NEXT_VALID))
+		return false;
+	mock->next &= ~NPU_NEXT_VALID;
+	if (number >= mock->config.queues || mock_queue_in_slot(mock, number) ||
+	    !(mock->queue[number].registers[NPU_QUEUE_CONFIG / 4] & NPU_QUEUE_CONFIG_VALID) ||
+	    mock->queue[number].registers[NPU_QUEUE_ERROR / 4])
+		return false;
+	if (!(next & NPU_NEXT_GRANT)) {
+		slot->clusters = 0;
+		slot->written_grant = 0;
+	}
+	enter(mock, slot, number);
+	mock->switches++;
+	event(mock, slot, NPU_SLOT_EVENT_SWITCHED);
+	return true;
+}
+
 static void release(struct mock *mock, unsigned int number)
 {
 	struct mock_slot *slot = &mock->slot[number];
@@ -77,11 +116,14 @@ static void release(struct mock *mock, unsigned int number)
 	bool waiting = slot->state == NPU_SLOT_STATE_WAITING;
 	bool stopped = queue->registers[NPU_QUEUE_ERROR / 4] != 0;
 	uint32_t events = slot->events;
+	bool work = waiting_tasks(queue) || slot->look_again;
 
 	if (!stopped && waiting)
 		queue->parked = true;
-	else if (!stopped && (waiting_tasks(queue) || slot->look_again))
+	else if (!stopped && work)
 		mock_set_doorbell(mock, slot->queue);
+	if (!stopped && follow(mock, slot))
+		return;
 	*slot = (struct mock_slot){
 		.queue = NO_QUEUE,
 		.state = NPU_SLOT_STATE_FREE,
@@ -271,16 +313,7 @@ static void attach(struct mock *mock, unsigned int number, uint32_t value)
 		mock_complain(mock, "queue %u attached twice", queue);
 	if (mock->queue[queue].registers[NPU_QUEUE_ERROR / 4])
 		mock_complain(mock, "queue %u attached, which was stopped", queue);
-	slot->queue = queue;
-	slot->detach = false;
-	look(mock, slot);
-	mock->queue[queue].parked = false;
-	mock->queue[queue].attaches++;
-	mock->queue[queue].attached_at = mock_now(mock);
-	if (mock->queue[queue].rung &&
-	    mock_now(mock) - mock->queue[queue].rung_at > mock->queue[queue].longest_wait)
-		mock->queue[queue].longest_wait = mock_now(mock) - mock->queue[queue].rung_at;
-	mock->queue[queue].rung = false;
+	enter(mock, slot, queue);
 }
 
 static void kill_task(struct mock *mock, unsigned int number)

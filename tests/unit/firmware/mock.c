@@ -211,6 +211,9 @@ static void write_register(struct mock *mock, uint32_t offset, uint32_t value)
 	case NPU_REG_CORE_LOG:
 		mock->log = value;
 		break;
+	case NPU_REG_CORE_NEXT:
+		mock->next = value;
+		break;
 	case NPU_REG_CORE_PANIC:
 		mock->panic = value;
 		mock->irq |= NPU_IRQ_FATAL;

@@ -112,6 +112,7 @@ struct mock_config {
 /**
  * struct mock - a device
  * @panic:	what was written to NPU_REG_CORE_PANIC
+ * @next:	NPU_REG_CORE_NEXT; @switches: how often a queue got its slot by it
  * @longest_turn: from a look at the causes of an interrupt to the end of the work on them, cycles
  */
 struct mock {
@@ -131,6 +132,8 @@ struct mock {
 	uint64_t longest_turn;
 	uint32_t log;
 	uint32_t panic;
+	uint32_t next;
+	uint32_t switches;
 	bool mail_in;
 	bool mail_out;
 	uint32_t to_firmware[16];

@@ -27,6 +27,8 @@
 #define COMPARE		1
 #define DISPATCH	60
 #define HARDWARE	(FETCH + COMPARE + DISPATCH)
+/* To clear one accumulator half, which is all that a MAC of host_work() has written. */
+#define HALF_SCRUB	128
 
 static const char *image_path;
 
@@ -133,47 +135,135 @@ static void test_doorbell(void **state)
 	host_destroy(host);
 }
 
+/* From the end of queue 0's packet @index to the first instruction of queue 1's first one. */
+static struct way follow_end(struct host *host, uint64_t index)
+{
+	const struct npu_record *record = host_record(host, 0, index);
+	uint64_t first = host_control(host, 1)->read_index;
+
+	while (!record->status)
+		npu_model_run(host->model, 1);
+	return follow(host, 1, first, record->end);
+}
+
+/* Queues 0 and 1 of one context or two, both of which have been in the only slot; 0 is there. */
+static struct host *two_queues(const char *config, unsigned int contexts, unsigned int priority)
+{
+	struct host *host = host_create(config, image_path);
+	uint64_t program = host_end(host, 2, 4096);
+
+	host_context(host, 1);
+	host_context(host, 2);
+	host_queue(host, 0, 1, 5);
+	host_queue(host, 1, contexts, priority);
+	submit(host, 1, program);
+	host_idle(host, LIMIT);
+	submit(host, 0, program);
+	host_idle(host, LIMIT);
+	return host;
+}
+
 /* A queue's turn is over while another waits: from the end of its task on. */
 static void test_switch(void **state)
 {
 	(void)state;
 	for (unsigned int contexts = 1; contexts <= 2; contexts++) {
-		struct host *host = host_create("npu-v3?slots=1", image_path);
+		struct host *host = two_queues("npu-v3?slots=1", contexts, 5);
 		uint64_t program = host_end(host, 2, 4096);
-		uint64_t work = host_work(host, 2, 200);
-		uint64_t end;
+		uint64_t scrub;
 		struct way way;
 
-		host_context(host, 1);
-		host_context(host, 2);
-		host_queue(host, 0, 1, 5);
-		host_queue(host, 1, contexts, 5);
-		/* Both have been here. */
-		submit(host, 1, program);
-		host_idle(host, LIMIT);
-		submit(host, 0, program);
-		host_idle(host, LIMIT);
-		host_exec(host, 0, work, NPU_SEM_NONE);
+		host_exec(host, 0, host_work(host, 2, 200), NPU_SEM_NONE);
 		host_exec(host, 0, program, NPU_SEM_NONE);
 		host_ring(host, 0);
 		npu_model_run(host->model, 5000);
 		host_exec(host, 1, program, NPU_SEM_NONE);
 		host_ring(host, 1);
-		while (!host_record(host, 0, 1)->status)
-			npu_model_run(host->model, 1);
-		end = host_record(host, 0, 1)->end;
-		way = follow(host, 1, 1, end);
+		way = follow_end(host, 1);
 		print_way(contexts == 1 ? "from task to task, one context" :
 					  "from task to task, two contexts", &way);
-		print_message("    of which: record %u, switch of queues %llu, scrub %llu\n", FETCH,
-			      (unsigned long long)(way.attached - FETCH),
-			      (unsigned long long)(way.started - way.attached - FETCH - COMPARE));
-		assert_in_range(way.attached - FETCH, 1, SWITCH_MOST);
-		/* The MAC used one accumulator half: 128 cycles. */
-		assert_int_equal(way.started - way.attached - FETCH - COMPARE,
-				 contexts == 1 ? 0 : 128);
+		scrub = way.first - HARDWARE;
+		print_message("    of which: beside the record %u, compare and dispatch %u, "
+			      "scrub %llu\n", FETCH, COMPARE + DISPATCH,
+			      (unsigned long long)scrub);
+		assert_int_equal(scrub, contexts == 1 ? 0 : HALF_SCRUB);
+		assert_in_range(way.first - scrub, 1, SWITCH_MOST);
 		host_destroy(host);
 	}
+}
+
+/* The same when the task ends before the firmware could say who follows: it does so afterwards. */
+static void test_late_switch(void **state)
+{
+	struct way most = { 0 };
+
+	(void)state;
+	for (unsigned int delay = 0; delay < 1000; delay += 50) {
+		struct host *host = two_queues("npu-v3?slots=1", 1, 6);
+		uint64_t work = host_work(host, 2, 1);
+		uint64_t begin;
+		struct way way;
+
+		host_exec(host, 0, work, NPU_SEM_NONE);
+		host_exec(host, 1, host_end(host, 2, 4096), NPU_SEM_NONE);
+		begin = npu_model_time(host->model);
+		host_ring(host, 0);
+		npu_model_run(host->model, begin + HOST_PASS - delay - npu_model_time(host->model));
+		assert_int_equal(host_record(host, 0, 1)->status, NPU_STATUS_NONE);
+		host_ring(host, 1);
+		way = follow_end(host, 1);
+		if (way.first > most.first)
+			most = way;
+		host_destroy(host);
+	}
+	print_way("from task to task, doorbell near its end", &most);
+	assert_in_range(most.first, 1, COLD_MOST);
+}
+
+/* A task is taken off its clusters because its slot is needed: from the end of the save on. */
+static void test_switch_at_point(void **state)
+{
+	struct host *host = two_queues("npu-v3?slots=1", 2, 15);
+	const struct npu_record *record = host_record(host, 1, 1);
+	uint64_t program = host_end(host, 2, 4096);
+	uint64_t left;
+
+	(void)state;
+	host_exec_points(host, 0, host_points(host, 2, 200));
+	host_ring(host, 0);
+	npu_model_run(host->model, 5000);
+	host_exec(host, 1, program, NPU_SEM_NONE);
+	host_ring(host, 1);
+	while (!host->model->counters.preemptions)
+		npu_model_run(host->model, 1);
+	left = npu_model_time(host->model);
+	host_idle(host, LIMIT);
+	assert_int_equal(record->status, NPU_STATUS_DONE);
+	print_message("    %-34s first instruction %4llu, of which scrub %u\n",
+		      "from a save to a task", (unsigned long long)(record->end - left),
+		      HALF_SCRUB);
+	assert_int_equal(record->end - left, HARDWARE + HALF_SCRUB);
+	assert_int_equal(host_record(host, 0, 1)->status, NPU_STATUS_DONE);
+	host_destroy(host);
+}
+
+/* Both have slots, and the clusters that one has are what the other waits for. */
+static void test_clusters(void **state)
+{
+	struct host *host = two_queues("npu-v3", 1, 6);
+	uint64_t all = host_end(host, 4, 4096);
+	struct way way;
+
+	(void)state;
+	host_exec(host, 0, host_work(host, 4, 20), NPU_SEM_NONE);
+	host_ring(host, 0);
+	npu_model_run(host->model, 5000);
+	host_exec(host, 1, all, NPU_SEM_NONE);
+	host_ring(host, 1);
+	way = follow_end(host, 1);
+	print_way("clusters from slot to slot", &way);
+	assert_in_range(way.first, 1, COLD_MOST);
+	host_destroy(host);
 }
 
 int main(int count, char **arguments)
@@ -181,6 +271,9 @@ int main(int count, char **arguments)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_doorbell),
 		cmocka_unit_test(test_switch),
+		cmocka_unit_test(test_late_switch),
+		cmocka_unit_test(test_switch_at_point),
+		cmocka_unit_test(test_clusters),
 	};
 
 	if (count != 2) {

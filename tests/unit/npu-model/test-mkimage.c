@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "boot_rom.h"
+#include "npu/npu_regs.h"
 
 #define GOOD	"--load 0x10000000 --entry 0x10000002 --firmware-version 1.0.0 --abi 1.2 "
 #define IMAGE_LIMIT	(NPU_FW_HEADER_SIZE + NPU_FW_TCM_SIZE)
@@ -138,8 +139,8 @@ static void test_default_hardware(void **state)
 	write_binary(fixture, 4);
 	assert_int_equal(make(fixture, GOOD), 0);
 	assert_int_equal(read_file(fixture->image, image, sizeof(image)), 132);
-	assert_int_equal(word(image, 12), 0x00030000);
-	assert_int_equal(word(image, 16), 0x00030000);
+	assert_int_equal(word(image, 12), NPU_HW_VERSION);
+	assert_int_equal(word(image, 16), NPU_HW_VERSION);
 }
 
 static void test_largest(void **state)
