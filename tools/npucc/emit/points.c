@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../support/hash.h"
+
 /* Of a point, for one cluster. */
 struct part {
 	size_t at;			/* in the stream */
@@ -26,7 +28,7 @@ struct points {
 	uint32_t clusters, dma_channels;
 	uint32_t layer_first;		/* first point of the layer under way */
 	uint64_t since, longest;	/* cycles since the last point; the most so far */
-	bool failed;
+	const char *error;		/* the first thing that went wrong */
 };
 
 struct points *points_new(uint32_t clusters, uint32_t dma_channels)
@@ -53,18 +55,26 @@ void points_free(struct points *points)
 	free(points);
 }
 
-bool points_failed(const struct points *points)
+static const char no_memory[] = "not enough memory for the program's points";
+
+static void fail(struct points *points, const char *error)
+{
+	if (!points->error)
+		points->error = error;
+}
+
+const char *points_error(const struct points *points)
 {
 	uint32_t i, cluster;
 
-	for (i = 0; i < points->count && !points->failed; i++)
+	for (i = 0; i < points->count && !points->error; i++)
 		for (cluster = 0; cluster < points->clusters; cluster++) {
 			const struct stream *resume = points->list[i].part[cluster].resume;
 
 			if (resume && stream_failed(resume))
-				return true;
+				return no_memory;
 		}
-	return points->failed;
+	return points->error;
 }
 
 uint32_t points_add(struct points *points, uint32_t part)
@@ -75,12 +85,14 @@ uint32_t points_add(struct points *points, uint32_t part)
 	if (points->count == points->capacity) {
 		list = realloc(points->list, capacity * sizeof(*list));
 		if (!list) {
-			points->failed = true;
+			fail(points, no_memory);
 			return 0;
 		}
 		points->list = list;
 		points->capacity = capacity;
 	}
+	if (points->count > points->layer_first && part < points->list[points->count - 1].done)
+		fail(points, "internal error: a layer's points are not in the order of its work");
 	memset(&points->list[points->count], 0, sizeof(*points->list));
 	points->list[points->count].done = part;
 	return points->count++;
@@ -88,7 +100,7 @@ uint32_t points_add(struct points *points, uint32_t part)
 
 void points_here(struct points *points, uint32_t point, uint32_t cluster, struct stream *stream)
 {
-	if (!points->failed)
+	if (!points->error)
 		points->list[point].part[cluster].at = stream_point(stream);
 }
 
@@ -96,7 +108,7 @@ void points_barrier(struct points *points, uint32_t point, uint32_t cluster, str
 {
 	size_t at = stream_barrier(stream);
 
-	if (!points->failed)
+	if (!points->error)
 		points->list[point].part[cluster].at = at;
 }
 
@@ -105,12 +117,12 @@ void points_save(struct points *points, uint32_t point, uint32_t cluster, uint32
 {
 	struct part *part;
 
-	if (points->failed || !bytes)
+	if (points->error || !bytes)
 		return;
 	part = &points->list[point].part[cluster];
 	/* The device would take it for no point at all. */
 	if (part->count == NPU_POINT_RANGES_MAX || bytes > NPU_POINT_BYTES_MAX - part->bytes) {
-		points->failed = true;
+		fail(points, "internal error: a point of the program saves more than the device takes");
 		return;
 	}
 	part->bytes += bytes;
@@ -125,7 +137,7 @@ struct stream *points_resume(struct points *points, uint32_t point, uint32_t clu
 {
 	struct part *part;
 
-	if (points->failed)
+	if (points->error)
 		return NULL;
 	part = &points->list[point].part[cluster];
 	points->list[point].resumes = true;
@@ -133,7 +145,7 @@ struct stream *points_resume(struct points *points, uint32_t point, uint32_t clu
 		return part->resume;
 	part->resume = stream_new();
 	if (!part->resume)
-		points->failed = true;
+		fail(points, no_memory);
 	else if (points->dma_channels == 1)
 		stream_one_channel(part->resume);
 	return part->resume;
@@ -201,16 +213,6 @@ struct image {
 	size_t slot_count;		/* a power of two */
 };
 
-static uint64_t hash_of(const uint8_t *bytes, size_t size)
-{
-	uint64_t hash = 0xcbf29ce484222325u;
-	size_t i;
-
-	for (i = 0; i < size; i++)
-		hash = (hash ^ bytes[i]) * 0x100000001b3u;
-	return hash;
-}
-
 static bool image_reserve(struct image *image, size_t bytes)
 {
 	size_t capacity = image->capacity ? image->capacity : 4096;
@@ -231,7 +233,7 @@ static bool image_reserve(struct image *image, size_t bytes)
 /* Offset of @size bytes, a multiple of 16, written where they are not there yet; SIZE_MAX: no memory. */
 static size_t image_add(struct image *image, const void *bytes, size_t size)
 {
-	uint64_t hash = hash_of(bytes, size);
+	uint64_t hash = hash_bytes(bytes, size);
 	size_t at = hash & (image->slot_count - 1);
 	struct piece *piece;
 
@@ -319,7 +321,7 @@ void *points_write(struct points *points, uint32_t base, uint32_t global_bytes,
 		image.slot_count *= 2;
 	image.slots = calloc(image.slot_count, sizeof(*image.slots));
 	if (!image.slots || !write_parts(points, &image, base, flags, streams)) {
-		points->failed = true;
+		fail(points, no_memory);
 		free(image.bytes);
 		image.bytes = NULL;
 	} else {

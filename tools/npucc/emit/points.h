@@ -23,7 +23,7 @@ void points_free(struct points *points);
 
 /*
  * points_add - a point that every stream is about to come to; @part of POINTS_WHOLE of the layer under way is
- * done there. Returns its number; points_failed() says whether memory was short.
+ * done there, no less than at the layer's last one. Returns its number; points_error() says whether there is one.
  */
 uint32_t points_add(struct points *points, uint32_t part);
 
@@ -50,7 +50,8 @@ void points_layer(struct points *points, uint64_t cycles);
 /* points_longest - predicted cycles between two points, or from a point to an end, at most. */
 uint64_t points_longest(const struct points *points);
 
-bool points_failed(const struct points *points);
+/* points_error - what went wrong so far, as a sentence, or NULL. */
+const char *points_error(const struct points *points);
 
 /* points_save_bytes - what a cluster needs of the save area; 0: there are no points. */
 uint32_t points_save_bytes(const struct points *points);

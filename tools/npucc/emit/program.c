@@ -17,11 +17,18 @@ static size_t align_up(size_t number, size_t align)
 static int write_points(struct program *program, uint32_t base, void **bytes, size_t *size,
 			struct diag *diag)
 {
+	const char *error;
+
 	*bytes = points_write(program->points, base, program->global_bytes, program->streams, size);
-	if (!points_failed(program->points) && *size <= PROGRAM_MAX - base)
+	error = points_error(program->points);
+	if (!error && *size <= PROGRAM_MAX - base)
 		return 0;
 	free(*bytes);
-	return diag_error(diag, "the program's points do not fit into memory");
+	if (error)
+		return diag_error(diag, "%s", error);
+	return diag_error(diag,
+			  "the program (%zu bytes, %zu of them for its points) is larger than the %zu that a program may have; compile the model in parts",
+			  base + *size, *size, PROGRAM_MAX);
 }
 
 int program_build(struct program *program, struct arena *arena, struct diag *diag)

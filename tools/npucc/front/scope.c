@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../support/hash.h"
+
 #define FIRST_BUCKETS 64u
 
 struct scope_entry {
@@ -12,16 +14,6 @@ struct scope_entry {
 	struct wire_bytes name;
 	struct graph_value *value;
 };
-
-/* FNV-1a; a model made to collide is slow to import and nothing worse. */
-static uint64_t hash_bytes(struct wire_bytes bytes)
-{
-	uint64_t hash = 14695981039346656037ull, i;
-
-	for (i = 0; i < bytes.size; i++)
-		hash = (hash ^ bytes.data[i]) * 1099511628211ull;
-	return hash;
-}
 
 void scope_open(struct import_scope *scope, struct import_scope *outer,
 		const struct onnx_graph *graph)
@@ -84,7 +76,7 @@ int scope_bind(struct import_scope *scope, struct arena *arena, struct wire_byte
 	if (!entry || scope_grow(scope))
 		return -1;
 	entry->name = name;
-	entry->hash = hash_bytes(name);
+	entry->hash = hash_bytes(name.data, name.size);
 	entry->value = value;
 	bucket = &scope->buckets[entry->hash & (scope->bucket_count - 1)];
 	entry->next = *bucket;
@@ -109,7 +101,7 @@ static struct graph_value *find_here(const struct import_scope *scope, uint64_t 
 
 struct graph_value *scope_find(const struct import_scope *scope, struct wire_bytes name)
 {
-	uint64_t hash = hash_bytes(name);
+	uint64_t hash = hash_bytes(name.data, name.size);
 	struct graph_value *value;
 
 	for (; scope; scope = scope->outer) {
@@ -156,7 +148,8 @@ static int index_infos(struct import_scope *scope)
 		return -1;
 	scope->info_slots = slots;
 	for (i = 0; i < count; i++) {
-		uint64_t slot = hash_bytes(info_at(scope->graph, i)->name) & (slots - 1);
+		struct wire_bytes name = info_at(scope->graph, i)->name;
+		uint64_t slot = hash_bytes(name.data, name.size) & (slots - 1);
 
 		while (scope->infos[slot])
 			slot = (slot + 1) & (slots - 1);
@@ -173,7 +166,7 @@ const struct onnx_value_info *scope_value_info(struct import_scope *scope, const
 
 	if (!scope->graph || (!scope->infos && index_infos(scope)))
 		return NULL;
-	slot = hash_bytes(bytes) & (scope->info_slots - 1);
+	slot = hash_bytes(bytes.data, bytes.size) & (scope->info_slots - 1);
 	for (; scope->infos[slot]; slot = (slot + 1) & (scope->info_slots - 1)) {
 		const struct onnx_value_info *info = info_at(scope->graph, scope->infos[slot] - 1);
 

@@ -202,6 +202,7 @@ int lower_eltwise(struct lower *lower, struct graph_node *node)
 				  node->name, node->op_type);
 	if (make_space(lower, node, &sources, &space))
 		return -1;
+	kernel.constant_bytes = vector_table_bytes(&eltwise.program);
 	temps = eltwise.program.uses_temp[0] + eltwise.program.uses_temp[1];
 	elements = tile_pipeline_elements(lower, &space, 4 * temps, sizeof(struct npu_table),
 					  ELTWISE_TILE_ELEMENTS);

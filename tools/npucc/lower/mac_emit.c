@@ -417,8 +417,11 @@ int mac_emit(struct lower *lower, const struct mac_problem *problem, const struc
 {
 	struct emitter *emitters = calloc(lower->clusters, sizeof(*emitters));
 	uint32_t cluster;
-	int result = emitters ? 0 : -1;
+	int result = 0;
 
+	if (!emitters)
+		return diag_error(lower->diag, "node '%s' (%s): not enough memory for its streams",
+				  problem->node->name, problem->node->op_type);
 	for (cluster = 0; cluster < lower->clusters && !result; cluster++) {
 		emitters[cluster] = (struct emitter){
 			.lower = lower,
@@ -441,8 +444,10 @@ int mac_emit(struct lower *lower, const struct mac_problem *problem, const struc
 	if (!result)
 		mac_share(emitters, plan);
 	for (cluster = 0; cluster < lower->clusters && !result; cluster++) {
-		if (emitters[cluster].step_count)
-			result = init_cluster(&emitters[cluster]);
+		if (emitters[cluster].step_count && init_cluster(&emitters[cluster]))
+			result = diag_error(lower->diag,
+					    "internal error: node '%s' (%s): its plan does not fit local SRAM",
+					    problem->node->name, problem->node->op_type);
 	}
 	if (!result)
 		result = mac_place_points(emitters, lower->clusters);
@@ -452,11 +457,8 @@ int mac_emit(struct lower *lower, const struct mac_problem *problem, const struc
 		mac_emit_points(&emitters[cluster], UINT32_MAX);
 		issue_pieces(&emitters[cluster], UINT32_MAX);
 	}
-	for (cluster = 0; emitters && cluster < lower->clusters; cluster++)
+	for (cluster = 0; cluster < lower->clusters; cluster++)
 		mac_free_steps(&emitters[cluster]);
 	free(emitters);
-	if (!result)
-		return 0;
-	return diag_error(lower->diag, "node '%s' (%s): its streams do not fit into memory",
-			  problem->node->name, problem->node->op_type);
+	return result;
 }

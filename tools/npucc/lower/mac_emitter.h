@@ -95,8 +95,8 @@ typedef void mac_move_function(struct emitter *e, struct stream *stream, const s
 
 /* ------------------------------------------------------------------ mac_steps.c */
 /*
- * mac_list_steps - write down the cluster's places, steps and loads. Returns 0, or -1 when
- * memory is short. mac_free_steps() frees the lists, also after a failure.
+ * mac_list_steps - write down the cluster's places, steps and loads. Returns 0, or -1 with a
+ * sentence. mac_free_steps() frees the lists, also after a failure.
  */
 int mac_list_steps(struct emitter *e);
 void mac_free_steps(struct emitter *e);
@@ -114,7 +114,7 @@ uint32_t mac_slot_address(const struct loads *loads, uint32_t index);
 bool mac_may_issue(const struct loads *loads, uint32_t issued, uint32_t step);
 
 /* ----------------------------------------------------------------- mac_points.c */
-/* mac_place_points - choose where points stand; rings are there. 0, or -1 without memory. */
+/* mac_place_points - choose where points stand; rings are there. 0, or -1 with a sentence. */
 int mac_place_points(struct emitter *emitters, uint32_t clusters);
 
 /* mac_emit_points - those that stand before step @step; UINT32_MAX: all that are left. */

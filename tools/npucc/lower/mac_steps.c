@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* A cluster's work in order: places, MAC instructions, and the loads they use. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "mac_emitter.h"
+
+/* Lists and their indices have 32 bits. */
+#define TILES_MAX ((uint32_t)(UINT32_MAX / sizeof(struct place)))
 
 static uint32_t least(uint32_t a, uint32_t b)
 {
@@ -272,6 +276,12 @@ static int add_runs(struct emitter *e)
 	return result;
 }
 
+static int no_memory(const struct emitter *e)
+{
+	return diag_error(e->lower->diag, "node '%s' (%s): not enough memory for its steps",
+			  e->problem->node->name, e->problem->node->op_type);
+}
+
 /* The cluster's tiles: a contiguous share of all instances' tiles. */
 static int add_places(struct emitter *e, uint32_t part)
 {
@@ -283,12 +293,15 @@ static int add_places(struct emitter *e, uint32_t part)
 	uint64_t i;
 	unsigned int axis;
 
-	if (end - first > UINT32_MAX / sizeof(struct place))
-		return -1;
+	if (end - first > TILES_MAX)
+		return diag_error(e->lower->diag,
+				  "node '%s' (%s): it is cut into %" PRIu64 " tiles a cluster, a layer may have %u; raise --max-sram-bytes, or make its input smaller",
+				  e->problem->node->name, e->problem->node->op_type, end - first,
+				  TILES_MAX);
 	e->place_count = (uint32_t)(end - first);
 	e->places = calloc(e->place_count + 1ull, sizeof(*e->places));
 	if (!e->places)
-		return -1;
+		return no_memory(e);
 	for (i = first; i < end; i++) {
 		struct place *place = &e->places[i - first];
 
@@ -309,7 +322,7 @@ int mac_list_steps(struct emitter *e)
 		return -1;
 	if (!e->place_count || !e->blocks)
 		return 0;
-	return add_runs(e);
+	return add_runs(e) ? no_memory(e) : 0;
 }
 
 void mac_free_steps(struct emitter *e)

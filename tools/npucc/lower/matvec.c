@@ -195,6 +195,7 @@ int lower_matvec(struct lower *lower, struct graph_node *node)
 		sum = VECTOR_TEMP0;
 	}
 	vector_activation(&matvec.program, &node->activation, VECTOR_OUT, sum);
+	kernel.constant_bytes = vector_table_bytes(&matvec.program);
 	if (make_space(lower, node, &space))
 		return -1;
 	row = space.dims[space.rank - 1];

@@ -96,6 +96,7 @@ int quantize_run(struct quantize_job *job)
 		return diag_error(lower->diag,
 				  "node '%s' (%s): no vector instructions for this form",
 				  job->node->name, job->node->op_type);
+	kernel.constant_bytes = job->bytes ? TABLE_BYTES : vector_table_bytes(&job->program);
 	space_init(&space, output->rank, output->dims);
 	space_add(&space, placement_of(output));
 	for (uint32_t i = 0; i < job->sources; i++)

@@ -9,7 +9,7 @@ struct pipeline {
 	uint64_t first, last;		/* tiles of this cluster */
 	struct ring in[SPACE_MAX_OPERANDS], out;
 	uint32_t held[SPACE_MAX_OPERANDS];	/* local offset of each source's current tile */
-	uint32_t constants, constant_bytes;	/* in local SRAM */
+	uint32_t constants;		/* in local SRAM */
 	uint32_t point, points;			/* number of the first one, and how many */
 };
 
@@ -114,7 +114,7 @@ static void emit_point(struct pipeline *p, uint64_t index)
 		else
 			load_again(p, resume, o, p->first, p->held[o]);
 	}
-	points_save(points, point, p->cluster, p->constants, p->constant_bytes);
+	points_save(points, point, p->cluster, p->constants, p->kernel->constant_bytes);
 	points_here(points, point, p->cluster, p->lower->streams[p->cluster]);
 }
 
@@ -126,9 +126,11 @@ static int run_cluster(struct pipeline *p)
 	p->constants = p->lower->local_used[p->cluster];
 	if (p->kernel->prepare && p->kernel->prepare(p->kernel->context, p->cluster, &largest))
 		return -1;
-	p->constant_bytes = p->lower->local_used[p->cluster] - p->constants;
-	if (p->constant_bytes > TILE_CONSTANT_BYTES)
-		p->constant_bytes = TILE_CONSTANT_BYTES;
+	if (p->lower->local_used[p->cluster] - p->constants < p->kernel->constant_bytes)
+		return diag_error(p->lower->diag,
+				  "internal error: a layer's constants take %u bytes of local SRAM, it allotted %u",
+				  p->kernel->constant_bytes,
+				  p->lower->local_used[p->cluster] - p->constants);
 	if (open_rings(p))
 		return -1;
 	load(p, p->first);

@@ -11,8 +11,8 @@
 
 struct tile_kernel {
 	/*
-	 * Once a cluster that has tiles: constants, then temporaries, whose contents no tile leaves to the
-	 * next one. May be NULL. 0, or -1 with a sentence.
+	 * Once a cluster that has tiles: allots constants, which every tile reads and none changes, then
+	 * temporaries, whose contents no tile leaves to the next one. May be NULL. 0, or -1 with a sentence.
 	 */
 	int (*prepare)(void *context, uint32_t cluster, const struct tile *largest);
 	/*
@@ -21,11 +21,9 @@ struct tile_kernel {
 	 */
 	void (*compute)(void *context, uint32_t cluster, const struct tile *tile,
 			const struct npu_td operand[SPACE_MAX_OPERANDS]);
+	uint32_t constant_bytes;	/* of local SRAM, at the beginning of what prepare() allots */
 	void *context;
 };
-
-/* Bytes at the beginning of what prepare() allots that are constants, at most. */
-#define TILE_CONSTANT_BYTES ((uint32_t)sizeof(struct npu_table))
 
 /*
  * tile_pipeline_elements - most elements a tile may have so that the buffers of every operand

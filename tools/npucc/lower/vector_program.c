@@ -227,6 +227,11 @@ void vector_emit(const struct vector_program *program, struct stream *stream,
 	}
 }
 
+uint32_t vector_table_bytes(const struct vector_program *program)
+{
+	return program->uses_table ? sizeof(struct npu_table) : 0;
+}
+
 int vector_load_table(const struct vector_program *program, struct lower *lower, uint32_t cluster,
 		      struct npu_td operand[VECTOR_SLOT_COUNT])
 {

@@ -56,6 +56,9 @@ void vector_activation(struct vector_program *program, const struct graph_activa
 void vector_emit(const struct vector_program *program, struct stream *stream,
 		 const struct npu_td operand[VECTOR_SLOT_COUNT]);
 
+/* vector_table_bytes - of local SRAM that vector_load_table() takes. */
+uint32_t vector_table_bytes(const struct vector_program *program);
+
 /*
  * vector_load_table - bring the program's table into local SRAM of @cluster, once a layer;
  * the first vector instruction after it waits for it. Sets @operand[VECTOR_TABLE]. Does nothing
