@@ -110,6 +110,9 @@ def convolutions():
     yield refused("weights constant", "no", "only yes", "Conv", [X, Input((8, 4, 3, 3))])
     yield refused("bias constant", "no", "only yes", "Conv", [X, W, Input((8,))])
     yield refused("element type", "i32", "only f32, f16", "Conv", [X, W.astype(np.int32)], dtype="int32")
+    yield refused("element type", "u8", "only f32, f16", "Conv", [X, W], dtype="uint8")
+    yield refused("element type", "u8", "only f32, f16", "Conv", [X, W.astype(np.uint8)], dtype="uint8")
+    yield refused("element type", "i8", "only f32, f16", "Conv", [X, W.astype(np.int8)])
     yield refused("kernel width", "9000", "at most 8192", "Conv", [X, floats(1, 1, 1, 9000)], shape=(1, 1, 1, 9000))
     yield refused("stride width", "70000", "at most 65535", "Conv", [X, W], strides=[1, 70000])
     yield refused("dilation height", "70000", "at most 65535", "Conv", [X, floats(8, 4, 1, 1)], dilations=[70000, 1])
@@ -134,6 +137,9 @@ def products():
     yield refused("operands have", "0 dimensions", "at least 1", "MatMul", [X, np.float32(3)], shape=(2, 3))
     yield refused("element type", "i32", "only f32, f16", "MatMul", [X, np.ones((3, 5), np.int32)], shape=(2, 3),
                   dtype="int32")
+    yield refused("element type", "u8", "only f32, f16", "MatMul", [X, np.ones((3, 5), np.uint8)], shape=(2, 3))
+    yield refused("element type", "i8", "only f32, f16", "Gemm", [X, np.ones((3, 5), np.int8), np.ones(5, np.int8)],
+                  shape=(2, 3), dtype="int8")
     yield refused("input 1", "missing", "2 are needed", "MatMul", [X])
     yield refused("operands have", "4", "2 are needed", "Gemm", [X, floats(4, 5)])
     yield refused("operands have shapes", "7", "the same or 1", "Gemm", [X, floats(3, 5), floats(7)], shape=(2, 3))

@@ -12,8 +12,10 @@
 
 #include "command/compile.h"
 #include "fold/eval.h"
+#include "fuzz_compiler_common.h"
 #include "npucc_front.h"
 #include "scan/scan.h"
+#include "support/hash.h"
 
 #define MEMORY	((uint64_t)64 << 20)
 /* Larger models take their time and show nothing that these do not. */
@@ -21,16 +23,6 @@
 #define MOST_ELEMENTS	(1 << 18)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
-/* FNV-1a */
-static uint64_t hash_of(const uint8_t *bytes, size_t size)
-{
-	uint64_t hash = 0xcbf29ce484222325ull;
-
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ bytes[i]) * 0x100000001b3ull;
-	return hash ^ hash >> 32;
-}
 
 static void choose_options(struct options *options, uint64_t choice)
 {
@@ -69,18 +61,6 @@ static bool is_small(const struct graph *graph)
 	return true;
 }
 
-/* No word why, or a pass that broke its graph. */
-static bool is_our_fault(const struct diag *diag)
-{
-	static const char *const own[] = { "internal error", "the fusion pass" };
-
-	for (const struct diag_message *message = diag->first; message; message = message->next)
-		for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-			if (!strncmp(message->text, own[i], strlen(own[i])))
-				return true;
-	return !diag->errors;
-}
-
 static int compile(struct graph *graph, const struct options *options, struct diag *diag)
 {
 	const char *scratch = getenv("FUZZ_SCRATCH");
@@ -100,19 +80,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct npucc_front_options front = { .fold_affine = true, .max_memory = MEMORY };
 	struct npucc_model *model;
 	struct diag diag;
+	uint64_t hash;
 
-	choose_options(&options, hash_of(bytes, size));
+	hash = hash_bytes(bytes, size);
+	choose_options(&options, hash ^ hash >> 32);
 	front.fusion = (int)options.fusion;
 	diag_init(&diag);
 	model = npucc_front_load_memory(bytes, size, &front, &diag);
 	if (model ? is_small(npucc_model_graph(model)) &&
 			    compile(npucc_model_graph(model), &options, &diag) &&
-			    is_our_fault(&diag) :
-		    is_our_fault(&diag)) {
+			    fuzz_is_our_fault(&diag) :
+		    fuzz_is_our_fault(&diag)) {
 		diag_print(&diag, DIAG_WARNING, stderr);
 		abort();
 	}
 	npucc_model_free(model);
 	diag_free(&diag);
+	fuzz_spend_time();
 	return 0;
 }

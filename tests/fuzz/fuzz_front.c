@@ -8,6 +8,7 @@
 
 #include "fold/eval.h"
 #include "fold/interpreter.h"
+#include "fuzz_compiler_common.h"
 #include "npucc_front.h"
 #include "scan/scan.h"
 
@@ -53,20 +54,6 @@ out:
 	interpreter_free(interpreter);
 }
 
-/* No word why there is no model, or a pass that broke its graph. */
-static bool is_our_fault(const struct diag *diag)
-{
-	static const char *const own[] = { "internal error", "the fusion pass" };
-	const struct diag_message *message;
-	size_t i;
-
-	for (message = diag->first; message; message = message->next)
-		for (i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-			if (!strncmp(message->text, own[i], strlen(own[i])))
-				return true;
-	return !diag->errors;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct npucc_front_options options = {
@@ -81,12 +68,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 
 	diag_init(&diag);
 	model = npucc_front_load_memory(bytes, size, &options, &diag);
-	if (!model && is_our_fault(&diag))
+	if (!model && fuzz_is_our_fault(&diag))
 		abort();
 	if (model && !npucc_scan(npucc_model_graph(model), &report, NULL) &&
 	    is_little_work(npucc_model_graph(model)))
 		interpret(npucc_model_graph(model));
 	npucc_model_free(model);
 	diag_free(&diag);
+	fuzz_spend_time();
 	return 0;
 }

@@ -22,6 +22,23 @@ int64_t scan_input_dtype(const struct graph_node *node)
 	return first_input(node) ? (int64_t)first_input(node)->dtype : SCAN_NOT_APPLICABLE;
 }
 
+int64_t scan_product_dtype(const struct graph_node *node)
+{
+	uint32_t i;
+
+	if (node->quant)
+		return SCAN_NOT_APPLICABLE;
+	for (i = 1; i < node->input_count; i++)
+		if (node->inputs[i] && !graph_dtype_is_float(node->inputs[i]->dtype))
+			return (int64_t)node->inputs[i]->dtype;
+	return scan_input_dtype(node);
+}
+
+int64_t scan_integer_product_dtype(const struct graph_node *node)
+{
+	return node->quant ? scan_input_dtype(node) : SCAN_NOT_APPLICABLE;
+}
+
 int64_t scan_output_dtype(const struct graph_node *node)
 {
 	return first_output(node) ? (int64_t)first_output(node)->dtype : SCAN_NOT_APPLICABLE;

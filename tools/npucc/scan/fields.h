@@ -7,6 +7,8 @@
 
 /* Of every node: of its first input and first output. */
 int64_t scan_input_dtype(const struct graph_node *node);	/* enum graph_dtype */
+int64_t scan_product_dtype(const struct graph_node *node);	/* of what is multiplied and added as floats */
+int64_t scan_integer_product_dtype(const struct graph_node *node);
 int64_t scan_scale_constant(const struct graph_node *node);	/* QUANTIZE, DEQUANTIZE */
 int64_t scan_output_dtype(const struct graph_node *node);
 int64_t scan_largest_dim(const struct graph_node *node);	/* of all inputs, outputs */
