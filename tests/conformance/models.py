@@ -24,6 +24,7 @@ OCR = os.path.join(CORPUS, "ocr/assets")
 PHOTOGRAPHS = os.path.join(CORPUS, "opencv/usr/share/doc/opencv-doc/examples/text")
 ABSOLUTE = 2e-2
 CLEAR = 4e-2
+UNCLEAR_MOST = 1
 
 
 def run(*words):
@@ -79,11 +80,12 @@ def text_of(scores):
     return [int(c) for i, c in enumerate(best) if c and (i == 0 or c != best[i - 1])]
 
 
-def clear_winner_differs(want, have):
-    """Rows whose reference has a clear winner that the device does not name."""
+def winners_that_differ(want, have):
+    """Rows whose best class the device does not name: where the reference has a clear one, and where it has none."""
     order = np.sort(want, axis=-1)
     clear = order[..., -1] - order[..., -2] > CLEAR
-    return int((clear & (want.argmax(-1) != have.argmax(-1))).sum())
+    differs = want.argmax(-1) != have.argmax(-1)
+    return int((clear & differs).sum()), int((~clear & differs).sum())
 
 
 def compare(name, want, have):
@@ -92,8 +94,11 @@ def compare(name, want, have):
     check(bool(np.isfinite(have).all()) and beyond == 0,
           "%s: %d of %d images differ by more than %.2f, the largest by %.5f" %
           (name, beyond, len(want), ABSOLUTE, errors.max()))
-    differs = clear_winner_differs(want, have)
-    check(differs == 0, "%s: %d clear winners differ" % (name, differs))
+    clear, unclear = winners_that_differ(want, have)
+    rows = want.size // want.shape[-1]
+    check(clear == 0, "%s: %d clear winners of %d differ" % (name, clear, rows))
+    check(unclear <= UNCLEAR_MOST, "%s: %d winners of %d by less than %.2f differ (%d allowed)" %
+          (name, unclear, rows, CLEAR, UNCLEAR_MOST))
 
 
 def recognizer(width):

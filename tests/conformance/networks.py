@@ -6,8 +6,8 @@ usage: networks.py detectors|speech|light|large   (by NPU_BIN, NPU_CORPUS, NPU_O
        networks.py MODEL.onnx [--lively[=GAIN]] [NAME=SHAPE]...
 
 detectors: faces and text, on photographs. speech: the spectrogram of a voice-like signal, its embedding, and wake
-words (on random embeddings, of which they answer with more than zeros). light, large: the ONNX project's networks without weights
-(Debian 13's data has them, Debian 12's does not), with seeded random weights. A model file by hand runs on random input;
+words (on random embeddings, of which they answer with more than zeros). light, large: the ONNX project's networks
+without weights, with seeded random weights. A model file by hand runs on random input;
 --lively gives it other weights, for exported networks whose initial ones let signals vanish; with a GAIN where these
 vanish too, or overflow.
 
@@ -30,7 +30,7 @@ OCR = os.path.join(CORPUS, "ocr/assets/ch_PP-OCRv4_det_infer.onnx")
 FACES = os.path.join(CORPUS, "blazeface/ONNX")
 SPEECH = os.path.join(CORPUS, "wakeword/models")
 PICTURES = os.path.join(CORPUS, "opencv/usr/share/doc/opencv-doc/examples")
-LIGHT = os.path.join(CORPUS, "onnx-testdata/usr/share/libonnx-testdata/data/light")
+LIGHT = os.path.join(CORPUS, "onnx-light/usr/share/libonnx-testdata/data/light")
 SMALL = ["squeezenet", "shufflenet", "inception_v1"]
 LARGE = ["bvlc_alexnet", "zfnet512", "inception_v2", "densenet121", "resnet50", "vgg19"]
 TOLERANCE = 4e-3
@@ -139,9 +139,6 @@ def speech():
 
 
 def without_weights(names):
-    if not os.path.isdir(LIGHT):
-        check(False, "%s is not there: configure the build again after a change of the ONNX project's data" % LIGHT)
-        return
     for name in names:
         path = scratch("light.onnx")
         onnx_edit.with_lively_weights(os.path.join(LIGHT, "light_%s.onnx" % name), path, SEED)
