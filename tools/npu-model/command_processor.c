@@ -32,11 +32,13 @@ static uint64_t packet_address(const struct npu_queue *queue)
 	return queue->ring + NPU_RING_PACKETS_OFFSET + slot * NPU_PACKET_BYTES;
 }
 
-static bool header_valid(const struct npu_queue *queue, uint32_t header)
+/* Whether the next packet is there. */
+static bool header_valid(struct npu_model *model, const struct npu_queue *queue, uint32_t header)
 {
 	bool phase = header & NPU_PACKET_PHASE;
+	bool there = phase == !(queue->read_index >> queue->log2 & 1);
 
-	return phase == !(queue->read_index >> queue->log2 & 1);
+	return npu_arrival_look(model, (unsigned int)(queue - model->command.queue), there);
 }
 
 /* The next packet's header: NULL when the ring's memory is gone. */
@@ -80,7 +82,7 @@ bool npu_queue_set_sleeping(struct npu_model *model, struct npu_queue *queue,
 	 * The other half of the producer's order (header, full fence, sleeping flag): either it
 	 * sees the flag, or its header is seen here.
 	 */
-	return header && header_valid(queue, npu_load32(header, __ATOMIC_SEQ_CST));
+	return header && header_valid(model, queue, npu_load32(header, __ATOMIC_SEQ_CST));
 }
 
 void npu_queue_clear_sleeping(struct npu_model *model, struct npu_queue *queue)
@@ -196,7 +198,7 @@ static void fetch_from_ring(struct npu_model *model, struct npu_slot *slot)
 		return;
 	}
 	first = npu_load32(header, __ATOMIC_ACQUIRE);
-	if (!header_valid(queue, first)) {
+	if (!header_valid(model, queue, first)) {
 		go_empty(model, slot);
 		return;
 	}

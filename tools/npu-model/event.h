@@ -35,6 +35,7 @@ struct npu_alarm {
 /* Classes of ranks; below them comes the engine's order, then the cluster. */
 #define NPU_RANK_COMPLETE(order, cluster)	(0x000u | (order) << 3 | (cluster))
 #define NPU_RANK_COMMAND(index)			(0x100u | (index))
+#define NPU_RANK_ARRIVAL			0x1ffu
 #define NPU_RANK_CORE				0x200u
 #define NPU_RANK_START(order, cluster)		(0x300u | (order) << 3 | (cluster))
 

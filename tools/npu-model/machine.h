@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arrivals.h"
 #include "bandwidth.h"
 #include "cluster.h"
 #include "command_processor.h"
@@ -52,6 +53,7 @@ struct npu_model {
 	struct npu_bandwidth bandwidth;
 	struct npu_counters counters;
 	struct npu_injection injection;
+	struct npu_arrivals arrivals;
 	struct npu_registers registers;
 	struct npu_command_processor command;
 	struct npu_semaphores semaphores;

@@ -73,6 +73,7 @@ void npu_model_destroy(struct npu_model *model)
 {
 	if (!model)
 		return;
+	npu_arrivals_release(model);
 	for (unsigned int i = 0; i < NPU_CONFIG_CLUSTERS_MAX; i++)
 		npu_cluster_release(&model->clusters[i]);
 	npu_core_release(model);
@@ -122,10 +123,13 @@ void npu_model_doorbell(struct npu_model *model, unsigned int queue, uint32_t of
 {
 	if (queue >= model->config.queues || model->injection.dead)
 		return;
-	if (offset == NPU_DOORBELL_RING)
-		npu_command_doorbell(model, queue);
-	else if (offset == NPU_DOORBELL_SIGNAL && size == 8)
-		npu_command_signal(model, queue, value);
+	if (offset == NPU_DOORBELL_RING) {
+		if (npu_arrival_door(model, NPU_ARRIVAL_RING, queue, 0))
+			npu_command_doorbell(model, queue);
+	} else if (offset == NPU_DOORBELL_SIGNAL && size == 8) {
+		if (npu_arrival_door(model, NPU_ARRIVAL_SIGNAL, queue, value))
+			npu_command_signal(model, queue, value);
+	}
 }
 
 /* Nothing in it moves any more, whatever there is to be done. */

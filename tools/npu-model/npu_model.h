@@ -105,6 +105,36 @@ void npu_model_doorbell(struct npu_model *model, unsigned int queue, uint32_t of
 			uint64_t value, unsigned int size);
 
 /**
+ * npu_model_record() - write what arrives from now on into a file
+ * @path:	of the file, written anew
+ * @error:	receives a sentence when that fails, if @size is not 0
+ *
+ * Arrivals are doorbells, signals of the host, and which packets are there when the device looks. What
+ * the host writes to registers is not recorded. Manual: arrivals.rst. Returns 0 or a negative errno.
+ */
+int npu_model_record(struct npu_model *model, const char *path, char *error, size_t size);
+
+/**
+ * npu_model_record_end() - the file is complete; returns 0, or -EIO when it could not be written
+ */
+int npu_model_record_end(struct npu_model *model);
+
+/**
+ * npu_model_replay() - have everything arrive as in a recording, from the same cycle on
+ *
+ * From now on the host's own doorbells do nothing; the recorded ones come in their cycles, and a packet
+ * counts as there when it was. The host has to have written it by then. Returns as npu_model_record().
+ */
+int npu_model_replay(struct npu_model *model, const char *path, char *error, size_t size);
+
+/**
+ * npu_model_missing() - looks for packets of a replay that found none where the recording had one
+ *
+ * Not 0: the host was late, or did something else than in the recording.
+ */
+uint64_t npu_model_missing(const struct npu_model *model);
+
+/**
  * npu_model_run() - let device time pass until nothing is left to do
  * @max_cycles:	return after so many cycles at the latest; more than 2^32 count as 2^32
  *

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Record and replay of arrivals: the only thing about a run that the device does not decide itself.
+ * Manual: arrivals.rst.
+ */
+#ifndef NPU_MODEL_ARRIVALS_H
+#define NPU_MODEL_ARRIVALS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "event.h"
+
+struct npu_model;
+
+#define NPU_ARRIVAL_QUEUES	64
+
+enum npu_arrival_kind {
+	NPU_ARRIVAL_RING,	/* a doorbell */
+	NPU_ARRIVAL_SIGNAL,	/* the host signals a semaphore */
+	NPU_ARRIVAL_EMPTY,	/* the device looked at a ring and its next packet was not there */
+};
+
+struct npu_arrival {
+	uint64_t cycle;
+	uint64_t value;		/* of SIGNAL */
+	uint8_t kind;		/* enum npu_arrival_kind */
+	uint8_t queue;
+};
+
+/**
+ * struct npu_arrivals - what is being recorded or replayed
+ * @record:	where arrivals are written, or NULL
+ * @list:	what is replayed, or NULL; @count of them, by rising cycle
+ * @next:	the first one that has still to come
+ * @looked:	of each queue: the first one that may be its next empty look
+ * @event:	when @next is due
+ * @missing:	packets that had been there at this cycle in the recording and were not
+ */
+struct npu_arrivals {
+	FILE *record;
+	struct npu_arrival *list;
+	size_t count;
+	size_t next;
+	size_t looked[NPU_ARRIVAL_QUEUES];
+	struct npu_alarm event;
+	uint64_t missing;
+};
+
+/**
+ * npu_arrival_door() - the host stored to a doorbell page
+ *
+ * Returns true when it counts, false in a replay, where the recorded ones do.
+ */
+bool npu_arrival_door(struct npu_model *model, enum npu_arrival_kind kind, unsigned int queue,
+		      uint64_t value);
+
+/**
+ * npu_arrival_look() - the device looks whether a queue's next packet is there
+ * @there:	whether it is in memory
+ *
+ * Returns whether it counts as there: in a replay if it was in the recording.
+ */
+bool npu_arrival_look(struct npu_model *model, unsigned int queue, bool there);
+
+/** npu_arrivals_release() - end recording and replay */
+void npu_arrivals_release(struct npu_model *model);
+
+#endif /* NPU_MODEL_ARRIVALS_H */
