@@ -27,7 +27,7 @@ static u32 preempting;		/* ... which has been asked to leave at its next point *
 static u32 keeping;		/* of preempting: with its window kept for it */
 static u32 kept;		/* of holders: without clusters, with the window of a preempted task */
 static u64 given[SLOTS_MAX];	/* when */
-static u64 rank[SLOTS_MAX];
+static u64 rank[SLOTS_MAX];	/* with which it asks, or got what it has */
 static struct resources_need needs[SLOTS_MAX];
 static struct resources_grant had[QUEUES_MAX];	/* 0 clusters: nothing yet */
 static struct resources_grant held[SLOTS_MAX];	/* last given to the slot */
@@ -102,12 +102,14 @@ static bool preempt(unsigned int asking, u64 now)
 	bool fits = resources_window_fits(&resources, needs[asking].bytes, asking);
 	/* A slot that becomes free takes its window with it. */
 	u32 keep = fits ? ~slot_leaving() : 0;
+	const struct policy_claim waiting = { slot_priority(asking), rank[asking] };
 	unsigned int slot;
 	bool early = false;
 
 	SET_EACH(slot, revoking & ~preempting) {
-		if (!scheduler_preempts(slot_priority(slot), given[slot], slot_priority(asking),
-					now)) {
+		const struct policy_claim running = { slot_priority(slot), rank[slot] };
+
+		if (!scheduler_preempts(&running, given[slot], &waiting, now)) {
 			early = true;
 			continue;
 		}
@@ -118,7 +120,8 @@ static bool preempt(unsigned int asking, u64 now)
 	return early;
 }
 
-static void give(unsigned int slot, const struct resources_grant *grant, u64 now)
+static void give(unsigned int slot, unsigned int queue, const struct resources_grant *grant,
+		 u64 now)
 {
 	u32 registers = NPU_REG_SLOT(slot);
 
@@ -132,22 +135,24 @@ static void give(unsigned int slot, const struct resources_grant *grant, u64 now
 	held[slot] = *grant;
 	given[slot] = now;
 	resources_take(&resources, slot, grant);
-	had[slot_queue(slot)] = *grant;
+	had[queue] = *grant;
 }
 
 /* What was asked for; an offer may turn out to be too little, and then nobody was served. */
 static void give_asked(unsigned int slot, const struct resources_grant *grant, u64 now)
 {
-	give(slot, grant, now);
+	give(slot, slot_queue(slot), grant, now);
 	slot_serve(slot, now);
 }
 
-void grant_offer(unsigned int slot, unsigned int queue, u64 now)
+void grant_offer(unsigned int slot, unsigned int queue, u64 queue_rank, u64 now)
 {
 	const struct resources_grant *grant = &had[queue];
 
-	if (!requesting && grant->clusters && resources_unused(&resources, grant))
-		give(slot, grant, now);
+	if (requesting || !grant->clusters || !resources_unused(&resources, grant))
+		return;
+	rank[slot] = queue_rank;
+	give(slot, queue, grant, now);
 }
 
 void grant_take_over(unsigned int slot, unsigned int queue, u64 now)
@@ -162,6 +167,7 @@ void grant_take_over(unsigned int slot, unsigned int queue, u64 now)
 	held[slot].clusters = clusters;
 	had[queue] = held[slot];
 	given[slot] = now;
+	rank[slot] = slot_rank(slot);
 }
 
 void grant_forget(unsigned int queue)
@@ -188,7 +194,8 @@ static struct resources_need missing(unsigned int slot)
 }
 
 /* Clusters, and a window, which is the one that was kept where there is one. */
-static bool find(unsigned int slot, const struct resources_need *need, struct resources_grant *grant)
+static bool find(unsigned int slot, const struct resources_need *need,
+		 struct resources_grant *grant)
 {
 	if (!resources_find(&resources, need, BIT(slot), grant))
 		return false;

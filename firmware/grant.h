@@ -20,11 +20,12 @@ void grant_request(unsigned int slot, u64 now);
 /**
  * grant_offer() - a queue was put into a slot: give it what it had last, if that is unused and
  * nobody waits for anything
+ * @queue_rank:	with which it got the slot
  *
  * So its task need not ask, and finds its own data to overwrite, not somebody's to be scrubbed.
  * What it does not use others take, as from any slot.
  */
-void grant_offer(unsigned int slot, unsigned int queue, u64 now);
+void grant_offer(unsigned int slot, unsigned int queue, u64 queue_rank, u64 now);
 
 /**
  * grant_take_over() - another queue is in the slot, with the grant that it had where it has one

@@ -42,10 +42,12 @@ bool policy_yields(const struct policy *policy, unsigned int priority, u64 rank,
 	return rank < policy_rank(policy, now, priority);
 }
 
-bool policy_preempts(const struct policy *policy, unsigned int running, u64 since,
-		     unsigned int waiting, u64 now)
+bool policy_preempts(const struct policy *policy, const struct policy_claim *running, u64 since,
+		     const struct policy_claim *waiting, u64 now)
 {
-	return waiting > running || now - since >= policy->slice;
+	if (now - since >= policy->slice)
+		return true;
+	return waiting->priority > running->priority && waiting->rank < running->rank;
 }
 
 static bool may_go(const struct policy *policy, const struct policy_slot *slot, u64 rank, u64 now)

@@ -85,16 +85,25 @@ unsigned int policy_first(const u64 *rank, const u32 *set, unsigned int words);
 bool policy_yields(const struct policy *policy, unsigned int priority, u64 rank, u64 now);
 
 /**
- * policy_preempts() - whether one that should give up clusters has to at its next point
- * @running:	its priority
- * @since:	when it got them
- * @waiting:	priority of the one that waits
- *
- * It has to for a higher priority, and when it has had its slice: equals take turns in slices, or
- * saving and restoring would be all they do.
+ * struct policy_claim - of one that has clusters, or waits for them
+ * @priority:	0..PRIORITIES - 1
+ * @rank:	with which it got them, or waits
  */
-bool policy_preempts(const struct policy *policy, unsigned int running, u64 since,
-		     unsigned int waiting, u64 now);
+struct policy_claim {
+	unsigned int priority;
+	u64 rank;
+};
+
+/**
+ * policy_preempts() - whether one that should give up clusters has to at its next point
+ * @since:	when it got them
+ *
+ * It has to for a higher priority that comes before it, and when it has had its slice: equals take
+ * turns in slices, or saving and restoring would be all they do; and who has aged until it came
+ * before a higher priority gets something done.
+ */
+bool policy_preempts(const struct policy *policy, const struct policy_claim *running, u64 since,
+		     const struct policy_claim *waiting, u64 now);
 
 /**
  * policy_victim() - whose slot goes to a waiting queue

@@ -34,7 +34,8 @@ bool scheduler_yields(unsigned int priority, u64 rank, u64 now)
 	return policy_yields(&policy, priority, rank, now);
 }
 
-bool scheduler_preempts(unsigned int running, u64 since, unsigned int waiting, u64 now)
+bool scheduler_preempts(const struct policy_claim *running, u64 since,
+			const struct policy_claim *waiting, u64 now)
 {
 	return policy_preempts(&policy, running, since, waiting, now);
 }

@@ -33,6 +33,7 @@ void scheduler_run(u64 now);
 /* policy_rank(), policy_yields() and policy_preempts() with the times of this device. */
 u64 scheduler_rank(u64 since, unsigned int priority);
 bool scheduler_yields(unsigned int priority, u64 rank, u64 now);
-bool scheduler_preempts(unsigned int running, u64 since, unsigned int waiting, u64 now);
+bool scheduler_preempts(const struct policy_claim *running, u64 since,
+			const struct policy_claim *waiting, u64 now);
 
 #endif /* FIRMWARE_SCHEDULER_H */

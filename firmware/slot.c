@@ -41,7 +41,8 @@ void slot_attach(unsigned int slot, unsigned int queue, u64 rank, u64 now)
 {
 	control(slot, NPU_SLOT_ATTACH | queue);
 	attached |= BIT(slot);
-	grant_offer(slot, queue, now);
+	/* First: it is on its way to its task, which then need not ask. */
+	grant_offer(slot, queue, rank, now);
 	entered(slot, queue, rank, now);
 }
 
@@ -171,8 +172,8 @@ static void switched(unsigned int slot, unsigned int queue, u64 now)
 		write_next(0);
 	leaving &= ~BIT(slot);
 	queue_left_slot(slots[slot].queue, now);
-	grant_take_over(slot, queue, now);
 	entered(slot, queue, queue_rank(queue), now);
+	grant_take_over(slot, queue, now);
 }
 
 /* The events, then the state that they led to. */

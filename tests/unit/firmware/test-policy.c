@@ -387,18 +387,31 @@ static void test_high_goes_first(void **state)
 	free(device);
 }
 
+/* One that got its clusters with rank 4 at 1000, @time cycles ago. */
+static bool preempts(const struct policy *policy, unsigned int running, unsigned int waiting,
+		     uint64_t rank, uint64_t time)
+{
+	const struct policy_claim has = { running, 4 };
+	const struct policy_claim wants = { waiting, rank };
+
+	return policy_preempts(policy, &has, 1000, &wants, 1000 + time);
+}
+
 static void test_preempts(void **state)
 {
 	struct policy policy;
 
 	(void)state;
 	policy_init(&policy, 1000);
-	/* At once for a higher priority; for others after a slice. */
-	assert_true(policy_preempts(&policy, 3, 1000, 4, 1000));
-	assert_false(policy_preempts(&policy, 4, 1000, 4, 1000 + policy.slice - 1));
-	assert_true(policy_preempts(&policy, 4, 1000, 4, 1000 + policy.slice));
-	assert_false(policy_preempts(&policy, 15, 0, 0, policy.slice - 1));
-	assert_true(policy_preempts(&policy, 15, 0, 0, policy.slice));
+	/* At once for a higher priority that comes first; for others after a slice. */
+	assert_true(preempts(&policy, 3, 4, 3, policy.slice - 1));
+	assert_false(preempts(&policy, 3, 4, 4, policy.slice - 1));
+	assert_false(preempts(&policy, 3, 4, 5, policy.slice - 1));
+	assert_true(preempts(&policy, 3, 4, 5, policy.slice));
+	assert_false(preempts(&policy, 4, 4, 3, policy.slice - 1));
+	assert_true(preempts(&policy, 4, 4, 3, policy.slice));
+	assert_false(preempts(&policy, 15, 0, 3, policy.slice - 1));
+	assert_true(preempts(&policy, 15, 0, 3, policy.slice));
 }
 
 int main(void)
