@@ -126,10 +126,8 @@ static void settle(struct npu_model *model, struct npu_slot *slot)
 		npu_slot_look(model, slot);
 }
 
-void npu_retire_handle(struct npu_model *model, struct npu_alarm *event)
+static void retire_first(struct npu_model *model, struct npu_slot *slot)
 {
-	struct npu_slot *slot =
-		(struct npu_slot *)((char *)event - offsetof(struct npu_slot, retire_event));
 	const struct npu_retire *retire = &slot->retire[slot->retire_first % NPU_RETIRES];
 	uint32_t error = write_record(model, retire);
 
@@ -144,8 +142,23 @@ void npu_retire_handle(struct npu_model *model, struct npu_alarm *event)
 		slot->stop_error = error;
 		slot->stop_index = retire->index;
 	}
+}
+
+static uint64_t next_time(const struct npu_slot *slot)
+{
+	return slot->retire[slot->retire_first % NPU_RETIRES].time;
+}
+
+void npu_retire_handle(struct npu_model *model, struct npu_alarm *event)
+{
+	struct npu_slot *slot =
+		(struct npu_slot *)((char *)event - offsetof(struct npu_slot, retire_event));
+
+	/* A GRAPH's record with its last task's: before the packet that has arrived meanwhile. */
+	do {
+		retire_first(model, slot);
+	} while (npu_retire_pending(slot) && next_time(slot) <= model->now);
 	if (npu_retire_pending(slot))
-		npu_event_schedule(&model->events, &slot->retire_event,
-				   slot->retire[slot->retire_first % NPU_RETIRES].time);
+		npu_event_schedule(&model->events, &slot->retire_event, next_time(slot));
 	settle(model, slot);
 }

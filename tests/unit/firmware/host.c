@@ -556,6 +556,56 @@ void host_exec_store(struct host *host, unsigned int queue, uint64_t program, un
 	host_packet(host, queue, &packet);
 }
 
+static struct npu_packet_copy copy_packet(const struct host *host, unsigned int queue,
+					  const void *data)
+{
+	uint64_t index = host->index[queue];
+	const struct npu_packet_copy packet = {
+		.header = NPU_PACKET_HEADER(NPU_PACKET_COPY, 0, 0),
+		.task_id = (uint32_t)index,
+		.source = part_of(queue, STORE_DATA, index),
+		.destination = part_of(queue, STORED, index),
+		.bytes = HOST_DATA,
+		.signal_sem = NPU_SEM_NONE,
+	};
+
+	memcpy(host->memory + packet.source, data, HOST_DATA);
+	memset(host->memory + packet.destination, 0, HOST_DATA);
+	return packet;
+}
+
+void host_copy(struct host *host, unsigned int queue, unsigned int signal, const void *data)
+{
+	struct npu_packet_copy packet = copy_packet(host, queue, data);
+
+	packet.record = ring_address(queue) + RECORDS +
+			host->index[queue] % HOST_RECORDS * sizeof(struct npu_record);
+	packet.signal_sem = (uint16_t)signal;
+	host_packet(host, queue, &packet);
+}
+
+void host_graph(struct host *host, unsigned int queue, uint64_t list, unsigned int pieces,
+		const void *data)
+{
+	struct npu_packet_copy piece = copy_packet(host, queue, data);
+	const struct npu_packet_graph graph = {
+		.header = NPU_PACKET_HEADER(NPU_PACKET_GRAPH, 0, 0),
+		.task_id = piece.task_id,
+		.list = list,
+		.count = pieces,
+		.record = ring_address(queue) + RECORDS +
+			  host->index[queue] % HOST_RECORDS * sizeof(struct npu_record),
+	};
+
+	piece.bytes = HOST_DATA / pieces;
+	for (unsigned int i = 0; i < pieces; i++) {
+		memcpy(host->memory + list + i * NPU_PACKET_BYTES, &piece, sizeof(piece));
+		piece.source += piece.bytes;
+		piece.destination += piece.bytes;
+	}
+	host_packet(host, queue, &graph);
+}
+
 const void *host_stored(const struct host *host, unsigned int queue, uint64_t index)
 {
 	return host->memory + part_of(queue, STORED, index);

@@ -124,9 +124,18 @@ void host_exec_within(struct host *host, unsigned int queue, uint64_t program, u
 void host_exec_store(struct host *host, unsigned int queue, uint64_t program, unsigned int signal,
 		     const void *data);
 void host_exec_points(struct host *host, unsigned int queue, uint64_t program);
+void host_copy(struct host *host, unsigned int queue, unsigned int signal, const void *data);
 void host_wait(struct host *host, unsigned int queue, unsigned int semaphore, uint64_t value);
 void host_packet(struct host *host, unsigned int queue, const void *packet);
 void host_ring(struct host *host, unsigned int queue);
+
+/**
+ * host_graph() - publish a GRAPH that stores HOST_DATA bytes in pieces
+ * @list:	memory for its packets, which nobody else has until it has ended
+ * @pieces:	a divisor of HOST_DATA
+ */
+void host_graph(struct host *host, unsigned int queue, uint64_t list, unsigned int pieces,
+		const void *data);
 
 /**
  * host_stored() - where the packet's task puts its data; zero before

@@ -21,6 +21,8 @@
 #define EPOCH_STEPS	1500
 #define LIMIT		4000000000ull
 #define HANG_BUDGET	4		/* 1024 cycles each */
+#define GRAPH_PIECES	8		/* at most */
+#define GRAPH_BYTES	(GRAPH_PIECES * NPU_PACKET_BYTES)
 
 static const char *image_path;
 static uint64_t steps_wanted = 20000;
@@ -36,10 +38,11 @@ struct epoch {
 	bool destroyed[REFERENCE_QUEUES];
 	uint64_t semaphore[REFERENCE_CONTEXTS][REFERENCE_SEMAPHORES];
 	uint64_t store[4], points[2], idle[4], hang, bad;
+	uint64_t lists;			/* GRAPH_BYTES for each packet of each ring */
 };
 
 struct totals {
-	uint64_t packets, killed, preemptions, stopped, resets;
+	uint64_t packets, graphs, destroyed, killed, preemptions, stopped, resets;
 	uint64_t ends[8];
 };
 
@@ -62,6 +65,8 @@ static void make_programs(struct epoch *epoch)
 		epoch->points[i] = host_points(epoch->host, 2 * i + 1, 20);
 	epoch->hang = host_program(epoch->host, 2, 4096, 1u << 20);
 	epoch->bad = host_bad_program(epoch->host);
+	epoch->lists = host_alloc(epoch->host,
+				  REFERENCE_QUEUES * HOST_RECORDS * (uint64_t)GRAPH_BYTES);
 }
 
 static struct epoch *begin(struct random *random)
@@ -118,7 +123,22 @@ static struct reference_packet push_task(struct epoch *epoch, unsigned int numbe
 	};
 	uint8_t data[HOST_DATA];
 
-	switch (below(epoch, 12)) {
+	switch (below(epoch, 15)) {
+	case 12:
+		packet.data = true;
+		fill_data(data, number, host->index[number]);
+		host_copy(host, number, packet.semaphore, data);
+		break;
+	case 13:
+	case 14:
+		packet.data = true;
+		packet.semaphore = REFERENCE_NONE;
+		fill_data(data, number, host->index[number]);
+		host_graph(host, number, epoch->lists +
+			   (number * HOST_RECORDS + host->index[number] % HOST_RECORDS) *
+			   (uint64_t)GRAPH_BYTES, 1u << below(epoch, 4), data);
+		totals.graphs++;
+		break;
 	case 0:
 		packet.status = NPU_STATUS_BUDGET;
 		host_exec_within(host, number, epoch->hang, HANG_BUDGET, packet.semaphore);
@@ -328,6 +348,7 @@ static void destroy(struct epoch *epoch, unsigned int number)
 	assert_int_equal(host_call1(epoch->host, NPU_MESSAGE_QUEUE_DESTROY, number),
 			 NPU_ERROR_NONE);
 	epoch->destroyed[number] = true;
+	totals.destroyed++;
 	epoch->reference.queue[number].limit = host_control(epoch->host, number)->read_index;
 }
 
@@ -357,7 +378,7 @@ static void step(struct epoch *epoch)
 		host_ring(epoch->host, number);
 	} else if (what < 65) {
 		signal_by_host(epoch, number);
-	} else if (what == 65 && !below(epoch, 10)) {
+	} else if (what == 65 && !below(epoch, 4)) {
 		destroy(epoch, number);
 	} else {
 		npu_model_run(epoch->host->model, 1 + below(epoch, 3000));
@@ -432,18 +453,20 @@ static void test_random(void **state)
 			reset(epoch);
 		end(epoch);
 	}
-	print_message("    %llu steps, %llu packets: %llu tasks done, %llu out of budget, "
-		      "%llu rejected, %llu killed; %llu preemptions, %llu queues stopped, "
-		      "%llu resets\n", (unsigned long long)steps,
-		      (unsigned long long)totals.packets,
+	print_message("    %llu steps, %llu packets, %llu graphs: %llu tasks done, %llu out of "
+		      "budget, %llu rejected, %llu killed; %llu preemptions, %llu queues stopped, "
+		      "%llu destroyed, %llu resets\n", (unsigned long long)steps,
+		      (unsigned long long)totals.packets, (unsigned long long)totals.graphs,
 		      (unsigned long long)totals.ends[NPU_STATUS_DONE],
 		      (unsigned long long)totals.ends[NPU_STATUS_BUDGET],
 		      (unsigned long long)totals.ends[NPU_STATUS_REJECTED],
 		      (unsigned long long)totals.killed,
 		      (unsigned long long)totals.preemptions,
-		      (unsigned long long)totals.stopped, (unsigned long long)totals.resets);
+		      (unsigned long long)totals.stopped,
+		      (unsigned long long)totals.destroyed, (unsigned long long)totals.resets);
 	/* It has met what it is about. */
 	assert_true(totals.ends[NPU_STATUS_DONE] > steps / 20);
+	assert_true(totals.graphs > steps / 100 && totals.destroyed > steps / 2000);
 	assert_true(totals.ends[NPU_STATUS_BUDGET] && totals.ends[NPU_STATUS_REJECTED] &&
 		    totals.killed && totals.preemptions && totals.stopped && totals.resets);
 }

@@ -791,6 +791,36 @@ static void test_graph(void **state)
 	board_destroy(board);
 }
 
+/*
+ * A GRAPH ends with a task: both records are due in the cycle in which the next packet, which has
+ * none, has arrived. Its place in the ring is counted behind theirs.
+ */
+static void test_graph_before_next(void **state)
+{
+	struct board *board = board_create(NULL);
+	struct npu_packet_graph graph = {
+		.header = NPU_PACKET_HEADER(NPU_PACKET_GRAPH, 0, 0), .count = 1,
+	};
+	struct program program;
+	union npu_packet *list;
+
+	(void)state;
+	board_simple(board);
+	program = empty_program(board, 0);
+	list = board_at(board, 0, 0x20000);
+	list->exec = exec_packet(&program, 7, 0, 0, RECORD);
+	graph.list = board_va(board, 0x20000);
+	graph.record = board_va(board, 0x22000);
+	for (unsigned int i = 0; i < 3; i++) {
+		board_push(board, 0, &graph);
+		push_nop(board, 0);
+	}
+	board_ring_doorbell(board, 0);
+	board_run(board, 100000);
+	assert_int_equal(board_ring(board, 0)->read_index, 6);
+	board_destroy(board);
+}
+
 /* A graph that waits gives up its slot and goes on where it was in another one. */
 static void test_graph_detached(void **state)
 {
@@ -845,6 +875,7 @@ int main(void)
 		cmocka_unit_test(test_copy),
 		cmocka_unit_test(test_copy_turns),
 		cmocka_unit_test(test_graph),
+		cmocka_unit_test(test_graph_before_next),
 		cmocka_unit_test(test_graph_detached),
 	};
 
