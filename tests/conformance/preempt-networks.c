@@ -252,7 +252,7 @@ static void run_through_points(const char *firmware, struct network *networks)
 	while (!host_record(host, LOW, 0)->status && npu_model_time(host->model) < until) {
 		bool runs = slot->phase == NPU_PHASE_TASK && !slot->task.returning;
 
-		npu_model_run(host->model, 20);
+		npu_model_run(host->model, 1);
 		if (runs && !running) {
 			since = npu_model_time(host->model);
 			ways[count].from = npurt_image_symbol_at(
