@@ -21,6 +21,7 @@ static struct slot slots[SLOTS_MAX];
 static u32 attached;
 static u32 leaving;
 static u32 next;		/* as last written to CORE_NEXT; VALID may be gone by now */
+static bool unsure;		/* somebody was named since all slots were looked at */
 static bool poll_again;
 
 static void control(unsigned int slot, u32 command)
@@ -51,6 +52,7 @@ static void write_next(u32 value)
 	if (value == next)
 		return;
 	next = value;
+	unsure = unsure || value;
 	hw_write(NPU_REG_CORE_NEXT, value);
 }
 
@@ -239,6 +241,7 @@ void slot_poll(u64 now)
 		SET_EACH(slot, attached)
 			poll(slot, now);
 	} while (poll_again);
+	unsure = next;
 }
 
 void slot_vacate(unsigned int slot, u64 now)
@@ -250,7 +253,7 @@ void slot_vacate(unsigned int slot, u64 now)
 
 void slot_withdraw_next(u64 now)
 {
-	if (!next)
+	if (!unsure)
 		return;
 	write_next(0);
 	slot_poll(now);

@@ -604,6 +604,46 @@ static void test_doorbell_meets_end(void **state)
 	}
 }
 
+/*
+ * A queue gets its slot by CORE_NEXT at every distance from a message that destroys it, while another
+ * one is named after it and gets a slot at once: the firmware has to see first where it is.
+ */
+static void test_destroy_meets_switch(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 10; i++)
+		create(i, i < 8 ? 3 : i < 9 ? 9 : 12);
+	for (uint64_t distance = 0; distance < 700; distance++) {
+		const struct npu_message destroy = {
+			.kind = NPU_MESSAGE_QUEUE_DESTROY, .sequence = 7, .argument = { 8 },
+		};
+		struct npu_message reply;
+		int leaving = -1;
+
+		for (unsigned int i = 0; i < 8; i++) {
+			submit(i, (struct mock_task){ .kind = MOCK_COPY, .semaphore = ~0u,
+						      .cycles = i < 7 ? 12000 + 500 * i : 7500 });
+		}
+		mock_run(mock, 5000);
+		submit(8, exec(1, 64, 50));
+		mock_run(mock, 2000);
+		for (int i = 0; i < 8; i++) {
+			if (mock->slot[i].detach)
+				leaving = i;
+		}
+		assert_true(leaving >= 0);
+		/* Queue 7 has nothing to do by then. */
+		mock_run(mock, mock->slot[leaving].until - mock_now(mock) - distance);
+		submit(9, exec(1, 64, 50));
+		mock_post(mock, &destroy);
+		mock_settle(mock, 1000000);
+		assert_true(mock_take(mock, &reply));
+		assert_int_equal(reply.status, NPU_ERROR_NONE);
+		assert_false(mock_queue_in_slot(mock, 8));
+		create(8, 9);
+	}
+}
+
 static void test_one_queue_of_sixty_four(void **state)
 {
 	(void)state;
@@ -662,6 +702,7 @@ int main(int count, char **arguments)
 		cmocka_unit_test_setup_teardown(test_chain_of_waits, boot_small, halt),
 		cmocka_unit_test_setup_teardown(test_doorbell_meets_detach, boot, halt),
 		cmocka_unit_test_setup_teardown(test_doorbell_meets_end, boot, halt),
+		cmocka_unit_test_setup_teardown(test_destroy_meets_switch, boot, halt),
 		cmocka_unit_test_setup_teardown(test_one_queue_of_sixty_four, boot, halt),
 		cmocka_unit_test(test_deterministic),
 	};
