@@ -605,8 +605,8 @@ static void test_doorbell_meets_end(void **state)
 }
 
 /*
- * A queue gets its slot by CORE_NEXT at every distance from a message that destroys it, while another
- * one is named after it and gets a slot at once: the firmware has to see first where it is.
+ * A queue gets its slot by CORE_NEXT at every distance from a message that destroys it, while
+ * another one is named after it and gets a slot at once: the firmware has to see first where it is.
  */
 static void test_destroy_meets_switch(void **state)
 {
