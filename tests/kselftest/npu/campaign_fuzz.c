@@ -41,9 +41,15 @@ static int step(struct fuzz_world *world)
 }
 
 /* Others may have all contexts for a moment, and that is no failure of the driver's. */
-static bool may_come(int ret)
+static bool may_begin_so(int ret)
 {
 	return ret == -ENOSPC || ret == -ENOMEM;
+}
+
+/* Who has closed his own buffers cannot go on; the device must be there in any case. */
+static bool may_end_so(int ret)
+{
+	return ret != -ENODEV;
 }
 
 static int work(struct fuzz_counts *counts, uint64_t seed, int64_t end)
@@ -53,12 +59,14 @@ static int work(struct fuzz_counts *counts, uint64_t seed, int64_t end)
 	begin_ticks();
 	while (now_ns() < end) {
 		int ret = fuzz_world_open(&world);
+		bool fine = !ret || may_begin_so(ret);
 
 		for (int i = 0; !ret && i < LIFE_STEPS && now_ns() < end; i++) {
 			ret = step(&world);
+			fine = may_end_so(ret);
 			__atomic_fetch_add(&counts->steps, 1, __ATOMIC_RELAXED);
 		}
-		if (ret && !may_come(ret)) {
+		if (!fine) {
 			printf("# seed %llu: a life ended with %s\n", (unsigned long long)seed,
 			       strerror(-ret));
 			return 1;

@@ -53,7 +53,8 @@ static void fill_get_param(struct fuzz_world *world, union fuzz_arguments *args,
 {
 	static const uint8_t texts[] = { DRM_NPU_PARAM_CONFIG_NAME, DRM_NPU_PARAM_FIRMWARE_VERSION };
 
-	args->get_param.param = roll(&world->dice, 72);
+	args->get_param.param = chance(world, 4) ? 64 + roll(&world->dice, 8) :
+						  roll(&world->dice, DRM_NPU_PARAM_URING + 1);
 	if (chance(world, 4)) {
 		args->get_param.param = texts[roll(&world->dice, 2)];
 		args->get_param.index = roll(&world->dice, 2);
@@ -179,7 +180,7 @@ static void fill_sem_wait(struct fuzz_world *world, union fuzz_arguments *args,
 	};
 	for (uint32_t i = 0; i < count; i++) {
 		array->sems[i].sem = roll(&world->dice, 8);
-		array->sems[i].value = roll(&world->dice, 6);
+		array->sems[i].value = chance(world, 3) ? roll(&world->dice, 6) : 0;
 	}
 	args->sem_wait.deadline_ns = now_ns() + roll(&world->dice, 2 * MILLISECOND);
 }
@@ -343,13 +344,18 @@ static inline int fuzz_uring_step(struct fuzz_world *world)
 	if (!world->has_ring)
 		return 0;
 	fuzz_take(world);
-	if (chance(world, 3))
+	/* There is to be something to be cancelled. */
+	if (chance(world, 3)) {
+		uring_wait(&world->ring, world->fd, any_lane(world)->lane.ctx, 7, 1, URING_NEVER,
+			   user_data);
+		uring_push(&world->ring);
 		sqe = uring_cancel(&world->ring, world->fd, user_data, 1);
-	else
+	} else {
 		sqe = uring_wait(&world->ring, world->fd, any_lane(world)->lane.ctx,
 				 roll(&world->dice, 6), roll(&world->dice, 8),
 				 chance(world, 16) ? URING_NEVER : roll(&world->dice, 3000),
 				 user_data);
+	}
 	if (chance(world, 8))
 		mutate(world, (char *)sqe + offsetof(struct io_uring_sqe, cmd), 16);
 	uring_push(&world->ring);

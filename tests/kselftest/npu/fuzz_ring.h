@@ -54,7 +54,7 @@ static inline void fill_wait(struct fuzz_world *world, const struct fuzz_lane *l
 {
 	for (int i = 0; i < 6; i++) {
 		packet->wait.sem[i] = any_sem(world);
-		packet->wait.value[i] = chance(world, 16) ? lane->signalled + 2 : 0;
+		packet->wait.value[i] = chance(world, 64) ? lane->signalled + 2 : 0;
 	}
 }
 
@@ -137,7 +137,7 @@ static inline void put_packet(struct fuzz_world *world, struct fuzz_lane *lane)
 	union fuzz_packet packet;
 
 	fill_packet(world, lane, opcode, &packet);
-	if (chance(world, 32)) {
+	if (chance(world, 64)) {
 		mutate(world, &packet, sizeof(packet));
 		/* Its place in the ring is the lane's to say; what it is now is nobody's. */
 		packet.header &= ~(uint32_t)NPU_PACKET_PHASE;

@@ -135,10 +135,17 @@ static void *race(void *argument)
 		uint32_t ctx = racer->guesses ? 1 + guess++ % 8 : npu_context(racer->fd);
 		int ret = npu_context_destroy(racer->fd, ctx);
 
-		racer->done += !ret;
+		if (!ret)
+			__atomic_fetch_add(&racer->done, 1, __ATOMIC_RELAXED);
 		racer->wrong += ret && ret != -ENOENT;
 	}
 	return NULL;
+}
+
+static bool has_guessed(const struct racer *racers)
+{
+	return __atomic_load_n(&racers[0].done, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&racers[1].done, __ATOMIC_RELAXED);
 }
 
 /* A number that is about to become a context's belongs to nobody else, and nothing is lost. */
@@ -152,7 +159,9 @@ TEST_F(context, destroyed_while_it_is_made)
 		racers[i] = (struct racer){ .fd = self->fd, .guesses = i < 2, .stop = &stop };
 		ASSERT_EQ(0, pthread_create(&racers[i].thread, NULL, race, &racers[i]));
 	}
-	usleep(1500000);
+	/* On a busy machine it takes longer until a guess is right. */
+	for (i = 0; i < 15 || (i < 300 && !has_guessed(racers)); i++)
+		usleep(100000);
 	__atomic_store_n(&stop, true, __ATOMIC_RELEASE);
 	for (i = 0; i < RACERS; i++)
 		pthread_join(racers[i].thread, NULL);
