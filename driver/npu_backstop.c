@@ -22,13 +22,8 @@ void npu_backstop_look(struct npu_device *ndev)
 		return;
 	WRITE_ONCE(ndev->seen, jiffies);
 	atomic_inc(&ndev->looks);
-	/* Elsewhere, as it takes time. */
-	schedule_delayed_work(&ndev->backstop, 0);
 	if (npu_read(ndev, NPU_REG_ID) != NPU_ID_VALUE)
 		npu_device_die(ndev, "the device does not answer");
-	else
-		/* What one interrupt has not told, no other tells before the ring is looked at. */
-		npu_irq_drain(ndev);
 	npu_device_exit(ndev, idx);
 }
 
@@ -55,18 +50,6 @@ static bool npu_backstop_context(struct npu_context *ctx)
 	return some;
 }
 
-/* Who waits for long may wait for the firmware: no answer is the end of it. */
-static void npu_backstop_ask(struct npu_device *ndev)
-{
-	struct npu_message message = { .kind = cpu_to_le16(NPU_MESSAGE_PING) };
-	int idx;
-
-	if (npu_device_enter_awake(ndev, &idx))
-		return;
-	npu_mailbox_send(ndev, &message);
-	npu_device_exit(ndev, idx);
-}
-
 static void npu_backstop_work(struct work_struct *work)
 {
 	struct npu_device *ndev = container_of(to_delayed_work(work), struct npu_device, backstop);
@@ -81,7 +64,6 @@ static void npu_backstop_work(struct work_struct *work)
 		some |= npu_backstop_context(ctx);
 		npu_context_put(ctx);
 	}
-	npu_backstop_ask(ndev);
 	if (!some)
 		return;
 	npu_backstop_look(ndev);

@@ -207,7 +207,7 @@ static int npu_bind_map(struct npu_bind_job *job, struct npu_bind *bind)
 	int ret;
 
 	if (npu_device_is_dead(job->vm->ndev))
-		return npu_dead_error(job->vm->ndev);
+		return -ENODEV;
 	if (pinning) {
 		ret = npu_pinning_map(pinning);
 		if (!ret)

@@ -196,7 +196,6 @@ static int npu_locks_init(struct npu_device *ndev)
 	spin_lock_init(&ndev->reply_lock);
 	init_completion(&ndev->mailbox_reply);
 	npu_backstop_init(ndev);
-	npu_reset_init(ndev);
 	/* Not in a loop: lockdep tells locks apart by where they are initialized. */
 	return drmm_mutex_init(drm, &ndev->stop_lock) ?:
 	       drmm_mutex_init(drm, &ndev->hw_lock) ?:
@@ -273,7 +272,6 @@ int npu_device_init(struct npu_device *ndev)
 		return ret;
 	npu_debugfs_init(ndev);
 	npu_power_begin(ndev);
-	ndev->recoverable = true;
 	return 0;
 }
 
@@ -287,7 +285,17 @@ static int npu_device_enter_any(struct npu_device *ndev, int *idx)
 	return -ENODEV;
 }
 
-static int npu_device_try_enter(struct npu_device *ndev, int *idx)
+/**
+ * npu_device_enter() - begin to use the device, which is woken up if it sleeps
+ * @ndev: the device
+ * @idx: for npu_device_exit()
+ *
+ * Takes hw_lock when it wakes the device up. Nothing of a length that users choose may happen
+ * before npu_device_exit().
+ *
+ * Return: 0, -ENODEV (nothing is to be exited then).
+ */
+int npu_device_enter(struct npu_device *ndev, int *idx)
 {
 	int ret = npu_device_enter_any(ndev, idx);
 
@@ -302,27 +310,6 @@ static int npu_device_try_enter(struct npu_device *ndev, int *idx)
 		return 0;
 	npu_device_exit(ndev, *idx);
 	return -ENODEV;
-}
-
-/**
- * npu_device_enter() - begin to use the device, which is woken up if it sleeps
- * @ndev: the device
- * @idx: for npu_device_exit()
- *
- * Takes hw_lock when it wakes the device up, waits while it is reset. Nothing of a length that
- * users choose may happen before npu_device_exit().
- *
- * Return: 0, -ENODEV (nothing is to be exited then).
- */
-int npu_device_enter(struct npu_device *ndev, int *idx)
-{
-	int ret;
-
-	/* It may fail once more before it is entered. */
-	do {
-		ret = npu_device_try_enter(ndev, idx);
-	} while (ret && npu_reset_wait(ndev));
-	return ret;
 }
 
 /**
@@ -385,12 +372,8 @@ void npu_device_stop(struct npu_device *ndev)
 	mutex_unlock(&ndev->stop_lock);
 }
 
-/**
- * npu_device_wake_all() - whoever waits for the device learns that it is gone
- * @ndev: the device
- * @error: what they are told
- */
-void npu_device_wake_all(struct npu_device *ndev, int error)
+/* Whoever waits for the device learns that it is gone. */
+static void npu_device_wake_all(struct npu_device *ndev)
 {
 	struct npu_context *ctx;
 	u32 i;
@@ -400,9 +383,32 @@ void npu_device_wake_all(struct npu_device *ndev, int error)
 		ctx = npu_context_get_by_index(ndev, i);
 		if (!ctx)
 			continue;
-		npu_semaphore_fail(ctx, error, DRM_NPU_CTX_INNOCENT);
+		npu_semaphore_fail(ctx, -ENODEV, DRM_NPU_CTX_INNOCENT);
 		npu_context_put(ctx);
 	}
+}
+
+static void npu_device_give_up(struct npu_device *ndev)
+{
+	npu_device_stop(ndev);
+	npu_device_wake_all(ndev);
+	npu_doorbell_revoke_all(ndev);
+}
+
+/**
+ * npu_device_die() - the device cannot be worked with any more
+ * @ndev: the device
+ * @why: a sentence
+ *
+ * Stops it, and tells everybody. Its memory may be reused afterwards. May be called under any lock
+ * that may be held while sleeping, but doorbell_lock and stop_lock.
+ */
+void npu_device_die(struct npu_device *ndev, const char *why)
+{
+	if (xchg(&ndev->dead, true))
+		return;
+	drm_err(&ndev->drm, "%s; it is stopped until the driver is unbound and bound again\n", why);
+	npu_device_give_up(ndev);
 }
 
 /**
@@ -411,11 +417,8 @@ void npu_device_wake_all(struct npu_device *ndev, int error)
  */
 void npu_device_shutdown(struct npu_device *ndev)
 {
-	if (!npu_reset_end(ndev))
-		return;
-	npu_device_stop(ndev);
-	npu_device_wake_all(ndev, -ENODEV);
-	npu_doorbell_revoke_all(ndev);
+	if (!xchg(&ndev->dead, true))
+		npu_device_give_up(ndev);
 }
 
 /**
@@ -428,10 +431,9 @@ void npu_device_remove(struct npu_device *ndev)
 	u32 i;
 
 	npu_power_end(ndev);
-	npu_reset_end(ndev);
-	npu_device_wake_all(ndev, -ENODEV);
+	WRITE_ONCE(ndev->dead, true);
+	npu_device_wake_all(ndev);
 	drm_dev_unplug(&ndev->drm);
-	cancel_work_sync(&ndev->reset_work);
 	npu_backstop_end(ndev);
 	npu_doorbell_revoke_all(ndev);
 	npu_device_stop(ndev);

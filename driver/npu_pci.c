@@ -125,8 +125,6 @@ static struct pci_driver npu_pci_driver = {
 	.probe = npu_pci_probe,
 	.remove = npu_pci_remove,
 	.shutdown = npu_pci_shutdown,
-	.err_handler = &npu_reset_handlers,
-	.dev_groups = npu_device_groups,
 	.driver.pm = pm_ptr(&npu_pm_ops),
 };
 
