@@ -17,14 +17,13 @@ void npu_backstop_look(struct npu_device *ndev)
 {
 	int idx;
 
-	if (time_before(jiffies, READ_ONCE(ndev->seen) + HZ / 2) ||
-	    npu_device_enter_awake(ndev, &idx))
+	if (time_before(jiffies, READ_ONCE(ndev->seen) + HZ / 2) || npu_device_enter(ndev, &idx))
 		return;
 	WRITE_ONCE(ndev->seen, jiffies);
 	atomic_inc(&ndev->looks);
 	if (npu_read(ndev, NPU_REG_ID) != NPU_ID_VALUE)
 		npu_device_die(ndev, "the device does not answer");
-	npu_device_exit(ndev, idx);
+	drm_dev_exit(idx);
 }
 
 /* Tells whether anybody waits. */

@@ -3,7 +3,6 @@
 #include <linux/interrupt.h>
 #include <linux/module.h>
 #include <linux/pci.h>
-#include <linux/pm.h>
 
 #include "npu_device.h"
 
@@ -61,8 +60,7 @@ static int npu_pci_irqs(struct npu_device *ndev, struct pci_dev *pdev)
 	for (i = 0; i < count; i++) {
 		ndev->vectors[i].ndev = ndev;
 		ndev->vectors[i].causes = count == 1 ? GENMASK(NPU_IRQ_COUNT - 1, 0) : BIT(i);
-		ndev->vectors[i].irq = pci_irq_vector(pdev, i);
-		ret = devm_request_threaded_irq(&pdev->dev, ndev->vectors[i].irq, NULL,
+		ret = devm_request_threaded_irq(&pdev->dev, pci_irq_vector(pdev, i), NULL,
 						npu_irq_thread, IRQF_ONESHOT, "npu",
 						&ndev->vectors[i]);
 		if (ret)
@@ -125,7 +123,6 @@ static struct pci_driver npu_pci_driver = {
 	.probe = npu_pci_probe,
 	.remove = npu_pci_remove,
 	.shutdown = npu_pci_shutdown,
-	.driver.pm = pm_ptr(&npu_pm_ops),
 };
 
 int npu_pci_register(void)

@@ -4,8 +4,6 @@
 unplug         take the card out, as by hand: the guest is asked to let go of it
 plug           put it in again
 kill-device    end the card's program as if it had crashed
-wakeup         wait until the machine sleeps (S3), then wake it up
-knock          a line to /dev/ttyS1 in two seconds, which wakes a system that sleeps without its machine
 counters       send a line to /dev/ttyS1: what the card's program has counted; no access to the card
 """
 import json
@@ -48,19 +46,7 @@ class Monitor:
             if "error" in message:
                 raise RuntimeError("%s: %s" % (name, message["error"]["desc"]))
             if "return" in message:
-                return message["return"]
-        return None
-
-    def wake_up(self):
-        """Waits until the machine sleeps, and does not sleep any more."""
-        end = time.monotonic() + 60
-        while self.command("query-status")["status"] != "suspended":
-            if time.monotonic() > end:
-                raise RuntimeError("the machine does not go to sleep")
-            time.sleep(0.05)
-        self.command("system_wakeup")
-        while self.command("query-status")["status"] == "suspended":
-            time.sleep(0.05)
+                return
 
     def wait_until_deleted(self, device):
         messages = self.messages()
@@ -93,16 +79,10 @@ class Requests:
         if request == "counters":
             self.tell_counters()
             return
-        if request == "knock":
-            time.sleep(2)
-            os.write(self.guest.answers, b"\n")
-            return
         if not self.monitor:
             self.monitor = Monitor(self.guest.path("qmp.sock"))
         if request == "unplug":
             self.monitor.command("device_del", id="npu0")
-        elif request == "wakeup":
-            self.monitor.wake_up()
         elif request == "plug":
             # The guest's driver goes first, the card when the guest says so.
             self.monitor.wait_until_deleted("npu0")
