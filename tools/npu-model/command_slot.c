@@ -63,9 +63,12 @@ static void enter(struct npu_model *model, struct npu_slot *slot, unsigned int n
 
 static bool can_enter(const struct npu_model *model, unsigned int number)
 {
-	const struct npu_queue *queue = &model->command.queue[number];
+	const struct npu_queue *queue;
 
-	return number < model->config.queues && queue->valid && !queue->attached;
+	if (number >= model->config.queues)
+		return false;
+	queue = &model->command.queue[number];
+	return queue->valid && !queue->attached;
 }
 
 /* Since when the slot has had nothing to do but a last record, with a queue named to follow. */
