@@ -194,9 +194,9 @@ static int count_call(void *data)
 	return 0;
 }
 
-static struct npurt_model *load_tiny(struct chain *chain, enum tiny_kind kind, uint32_t trips)
+static struct npurt_model *load_tiny(struct chain *chain, enum tiny_kind kind)
 {
-	const struct tiny_options options = { .kind = kind, .trips = trips };
+	const struct tiny_options options = { .kind = kind, .trips = 300000 };
 	struct tiny_model file;
 	struct npurt_model *model = NULL;
 
@@ -225,7 +225,7 @@ static void test_device_failure(void **state)
 
 	(void)state;
 	make_buffers(&chain, NULL);
-	stray = load_tiny(&chain, TINY_STRAYS, 300000);
+	stray = load_tiny(&chain, TINY_STRAYS);
 	ok(npurt_graph_create(chain.rig.context, NULL, &chain.graph));
 	add_run(&chain, chain.rig.model, 0, 1, &first);
 	add_run(&chain, stray, 1, 2, &second);
@@ -285,7 +285,7 @@ static void test_failures_while_binding(void **state)
 
 	(void)state;
 	make_buffers(&chain, NULL);
-	stray = load_tiny(&chain, TINY_STRAYS, 300000);
+	stray = load_tiny(&chain, TINY_STRAYS);
 	ok(npurt_graph_create(chain.rig.context, NULL, &chain.graph));
 	add_run(&chain, stray, 0, 1, &binder.node);
 	ok(npurt_graph_build(chain.graph));
@@ -724,7 +724,7 @@ static void test_late_on_the_device(void **state)
 
 	(void)state;
 	make_buffers(&chain, &depth);
-	slow = load_tiny(&chain, TINY_SLOW, 300000);
+	slow = load_tiny(&chain, TINY_SLOW);
 	ok(npurt_graph_create(chain.rig.context, NULL, &chain.graph));
 	add_run(&chain, slow, 0, 1, &node);
 	ok(npurt_graph_build(chain.graph));
@@ -787,56 +787,6 @@ static void test_replays_in_flight(void **state)
 		npurt_future_release(future[i]);
 		npurt_buffer_free(out[i]);
 	}
-	free_chain(&chain);
-}
-
-/* Takes the graph's only replay, finds no room in the queue, and gives the replay back. */
-static void *submit_in_vain(void *opaque)
-{
-	const struct npurt_replay_options options = { .size = sizeof(options),
-						      .policy = NPURT_POLICY_TIMEOUT,
-						      .timeout_ns = 300 * 1000000ll };
-	struct chain *chain = opaque;
-
-	return (void *)(intptr_t)npurt_graph_submit(chain->graph, &options, NULL);
-}
-
-/* A replay that comes back without the queue is had by who waits for one, although no task ends. */
-static void test_replay_given_back(void **state)
-{
-	const struct npurt_context_options context = { .size = sizeof(context), .queue_depth = 4 };
-	struct npurt_replay_options options = { .size = sizeof(options),
-						.policy = NPURT_POLICY_TRY };
-	struct npurt_run_options run = { .size = sizeof(run), .budget_cycles = NPURT_BUDGET_MAX,
-					 .policy = NPURT_POLICY_TRY };
-	struct npurt_model *slow;
-	struct chain chain;
-	pthread_t thread;
-	void *result;
-	uint32_t node;
-
-	(void)state;
-	make_buffers(&chain, &context);
-	slow = load_tiny(&chain, TINY_SLOW, 1000000);
-	ok(npurt_graph_create(chain.rig.context, NULL, &chain.graph));
-	add_run(&chain, chain.rig.model, 2, 3, &node);
-	ok(npurt_graph_build(chain.graph));
-	while (!npurt_run_submit(slow, (struct npurt_binding[]){ { chain.buffer[0], 0 },
-								  { chain.buffer[1], 0 } },
-				 2, &run, NULL))
-		;
-	assert_says("the queue is full");
-	assert_int_equal(pthread_create(&thread, NULL, submit_in_vain, &chain), 0);
-	do {
-		assert_int_equal(npurt_graph_submit(chain.graph, &options, NULL), -EAGAIN);
-	} while (!strstr(npurt_last_error(), "in flight"));
-	options.policy = NPURT_POLICY_TIMEOUT;
-	options.timeout_ns = 1500 * 1000000ll;
-	assert_int_equal(npurt_graph_submit(chain.graph, &options, NULL), -ETIMEDOUT);
-	assert_says("the queue is full");
-	pthread_join(thread, &result);
-	assert_int_equal((intptr_t)result, -ETIMEDOUT);
-	npurt_model_unload(slow);
 	free_chain(&chain);
 }
 
@@ -1001,7 +951,6 @@ int main(void)
 		cmocka_unit_test(test_deadline),
 		cmocka_unit_test(test_late_on_the_device),
 		cmocka_unit_test(test_replays_in_flight),
-		cmocka_unit_test(test_replay_given_back),
 		cmocka_unit_test(test_waits_in_callbacks),
 		cmocka_unit_test(test_let_go_in_flight),
 		cmocka_unit_test(test_bad_input),
