@@ -14,7 +14,6 @@
 #ifndef NPURT_BACKEND_H
 #define NPURT_BACKEND_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "error.h"
@@ -64,14 +63,9 @@ struct npurt_wait {
  * @queue_destroy: its running task is killed; when it returns, the device is done with the ring
  * @doorbell:	a queue has packets; never sleeps
  * @wait:	sleeps until a semaphore has a value: 0, -ETIMEDOUT (never early; no sentence), -EIO
- *		(a queue of the context has stopped), -ENODEV (the device is dead), -ESTALE (it was
- *		reset, or has to be: the sentence says why, and recover() makes it good)
+ *		(a queue of the context has stopped), -ENODEV (the device is dead)
  * @prepare_uring: fill a submission of io_uring's that completes as @wait would; @timeout_us from its
  *		submission on, UINT32_MAX: none. NULL: there is no such thing
- * @is_stale:	whether the device has forgotten a context. NULL: it never does
- * @recover:	for the queue of such a context, nobody else uses it meanwhile: both are
- *		known to the device again, the queue goes on with packet @index, @semaphore has this
- *		value, the others what they had; resets the device if nobody has
  * @last_fault:	of a task: 0, or -ENOENT without a sentence
  */
 struct npurt_backend_ops {
@@ -98,8 +92,6 @@ struct npurt_backend_ops {
 	int (*wait)(struct npurt_backend_context *context, const struct npurt_wait *wait);
 	int (*prepare_uring)(struct npurt_backend_context *context, const struct npurt_wait *wait,
 			     uint32_t timeout_us, struct io_uring_sqe *sqe);
-	bool (*is_stale)(struct npurt_backend_context *context);
-	int (*recover)(struct npurt_backend_queue *queue, uint32_t semaphore, uint64_t index);
 	int (*last_fault)(struct npurt_backend_context *context, uint32_t task_id,
 			  struct npurt_fault *fault);
 };

@@ -219,7 +219,7 @@ static const char *advice(uint32_t status, uint32_t error)
 		return "its queue or context was destroyed while it ran";
 	if (error == NPU_ERROR_ECC)
 		return "the device's memory failed, not the model: run it again; if it comes back, "
-		       "the device is worn out ('npu-ctl errors' counts)";
+		       "the device is worn out";
 	if (error == NPU_ERROR_NO_RESOURCES)
 		return "compile the model for this device";
 	return "compile the model again with this version's compiler; if it stays, its program is "

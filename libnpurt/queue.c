@@ -70,7 +70,7 @@ void npurt_trace_finished(struct npurt_context *context, const struct npurt_trac
 }
 
 /* Ends the packet of the lowest index, and a task with its first one. Under retire_lock. */
-static void retire_one(struct npurt_queue *queue, int lost, const char *reason)
+static void retire_one(struct npurt_queue *queue, int lost)
 {
 	struct npurt_slot *slot = slot_of(queue, queue->retired);
 	struct npurt_task *task = slot->task;
@@ -79,27 +79,23 @@ static void retire_one(struct npurt_queue *queue, int lost, const char *reason)
 	if (task) {
 		if (task->bytes)
 			__atomic_fetch_sub(&queue->bytes, task->bytes, __ATOMIC_RELAXED);
-		task->ops->finish(queue, task, lost, reason);
+		task->ops->finish(queue, task, lost, queue->stop_reason);
 	}
 	/* From here on a producer may have the slot. */
 	__atomic_store_n(&queue->retired, queue->retired + 1, __ATOMIC_RELEASE);
-}
-
-/* It may be between reserving and publishing: a matter of instructions. */
-static void wait_for_producer(const struct npurt_queue *queue, uint64_t index)
-{
-	const struct npurt_slot *slot = slot_of(queue, index);
-
-	while (__atomic_load_n(&slot->filled, __ATOMIC_ACQUIRE) != lap_of(queue, index))
-		sched_yield();
 }
 
 /* No task of a stopped queue comes to an end by itself. Under retire_lock. */
 static void retire_lost(struct npurt_queue *queue)
 {
 	while (queue->retired < npurt_ring_written(&queue->ring)) {
-		wait_for_producer(queue, queue->retired);
-		retire_one(queue, stopped(queue), queue->stop_reason);
+		const struct npurt_slot *slot = slot_of(queue, queue->retired);
+
+		/* Its producer is between reserving and publishing: a matter of instructions. */
+		while (__atomic_load_n(&slot->filled, __ATOMIC_ACQUIRE) !=
+		       lap_of(queue, queue->retired))
+			sched_yield();
+		retire_one(queue, stopped(queue));
 	}
 }
 
@@ -140,7 +136,7 @@ static void retire_locked(struct npurt_queue *queue)
 	done = progress(queue);
 	npurt_stats_retiring(queue->stats, npurt_ring_written(&queue->ring) - before);
 	while (queue->retired < done && queue->retired < npurt_ring_written(&queue->ring))
-		retire_one(queue, 0, NULL);
+		retire_one(queue, 0);
 	if (stopped(queue))
 		retire_lost(queue);
 	if (queue->retired == before)
@@ -178,60 +174,6 @@ static void stop(struct npurt_queue *queue, int error, const char *why)
 	note_stop(queue, error, why);
 	retire_locked(queue);
 	pthread_mutex_unlock(&queue->retire_lock);
-}
-
-/* ----------------------------------------------------------------- recovery */
-
-/* The task behind what is done: had the device looked at it? Not while its sleeping flag is set. */
-static bool has_begun(struct npurt_queue *queue)
-{
-	if (queue->retired == npurt_ring_written(&queue->ring))
-		return false;
-	wait_for_producer(queue, queue->retired);
-	return !__atomic_load_n(&queue->ring.control->sleeping, __ATOMIC_ACQUIRE);
-}
-
-/*
- * The device was reset. It had done what `progress` says; a task that may have begun fails; those
- * that have not run in the place they have in the ring. Under retire_lock.
- */
-static int go_on(struct npurt_queue *queue, const char *reason)
-{
-	const struct npurt_backend_ops *ops = queue->context->backend->backend->ops;
-	uint64_t index;
-	int ret;
-
-	retire_locked(queue);
-	if (stopped(queue) || !ops->is_stale(queue->context->backend))
-		return 0;
-	index = queue->retired;
-	if (has_begun(queue))
-		index += slot_of(queue, index)->task->packets;
-	ret = ops->recover(queue->backend, NPURT_PROGRESS_SEMAPHORE, index);
-	if (ret)
-		return ret;
-	__atomic_store_n(&queue->ring.control->read_index, htole64(index), __ATOMIC_RELEASE);
-	npurt_log_line(&queue->context->device->log, NPURT_LOG_WARNING,
-		       "context %p: made again after a reset of the device: %s",
-		       (void *)queue->context, reason);
-	while (queue->retired < index)
-		retire_one(queue, -EIO, reason);
-	ops->doorbell(queue->backend, index);
-	npurt_notifier_completed(queue->context);
-	return 0;
-}
-
-static int recover(struct npurt_queue *queue)
-{
-	char reason[sizeof(queue->stop_reason)];
-	int ret;
-
-	snprintf(reason, sizeof(reason), "%s: it may have begun, so submit it again",
-		 npurt_last_error());
-	pthread_mutex_lock(&queue->retire_lock);
-	ret = go_on(queue, reason);
-	pthread_mutex_unlock(&queue->retire_lock);
-	return ret;
 }
 
 /* ------------------------------------------------------------------ waiting */
@@ -278,8 +220,6 @@ int npurt_queue_wait(struct npurt_queue *queue, uint64_t tasks, int64_t deadline
 	if (until > now && spin(queue, tasks, until < deadline_ns ? until : deadline_ns))
 		return 0;
 	ret = context->backend->ops->wait(context, &wait);
-	if (ret == -ESTALE && context->backend->ops->recover)
-		ret = recover(queue);
 	if (ret && ret != -ETIMEDOUT) {
 		stop(queue, ret, npurt_last_error());
 		ret = 0;

@@ -23,7 +23,6 @@
 #define MEMORY_MIB_MAX (1u << 20)
 #define FIRMWARE_BYTES_MAX (1u << 20)
 #define BOOT_SECONDS 30
-#define PATIENCE_SECONDS 30
 #define POLL_US 50
 
 /* What follows `sim:`, without the keys that are ours. */
@@ -33,7 +32,6 @@ struct options {
 	bool memory_named;
 	uint32_t spin_us;
 	bool small_pages;
-	uint32_t patience;
 };
 
 static int parse_number(const char *key, const char *value, uint32_t low, uint32_t high,
@@ -63,8 +61,6 @@ static int parse_key(struct options *options, const char *pair, bool *first)
 	}
 	if (!strncmp(pair, "spin=", 5))
 		return parse_number("spin", pair + 5, 0, 1000000, &options->spin_us);
-	if (!strncmp(pair, "patience=", 9))
-		return parse_number("patience", pair + 9, 1, 3600, &options->patience);
 	if (!strcmp(pair, "pages=4k"))
 		options->small_pages = true;
 	snprintf(options->config + used, sizeof(options->config) - used, "%c%s", *first ? '?' : '&',
@@ -83,7 +79,6 @@ static int parse_options(const char *text, struct options *options)
 	*options = (struct options){
 		.memory_mib = MEMORY_MIB_DEFAULT,
 		.spin_us = NPU_MODEL_THREAD_SPIN_DEFAULT,
-		.patience = PATIENCE_SECONDS,
 	};
 	if (strlen(text) >= sizeof(copy))
 		return npurt_fail(-EINVAL, "sim: the device's name is longer than %zu characters",
@@ -242,13 +237,6 @@ static int boot(struct sim *sim)
 	return ret;
 }
 
-int sim_boot(struct sim *sim)
-{
-	int ret = boot(sim);
-
-	return ret ? ret : greet_firmware(sim);
-}
-
 /* -------------------------------------------------------------- information */
 
 static void sim_get_info(struct npurt_backend *backend, struct npurt_device_info *info)
@@ -347,8 +335,6 @@ static const struct npurt_backend_ops sim_ops = {
 	.queue_destroy = sim_queue_destroy,
 	.doorbell = sim_doorbell,
 	.wait = sim_wait,
-	.is_stale = sim_is_stale,
-	.recover = sim_recover,
 	.last_fault = sim_last_fault,
 };
 
@@ -384,7 +370,6 @@ static int make_model(struct sim *sim, const struct options *options)
 		return npurt_fail(-EINVAL, "sim: no device of configuration '%s': %s",
 				  options->config, error);
 	sim->small_pages = options->small_pages;
-	sim->patience = options->patience;
 	sim->contexts = sim_read(sim, NPU_REG_CONTEXTS);
 	sim->queues = sim_read(sim, NPU_REG_QUEUES);
 	sim->semaphores = sim_read(sim, NPU_REG_SEMAPHORES);
@@ -431,7 +416,9 @@ int npurt_sim_open(const char *config, const struct npurt_log *log, struct npurt
 	if (!ret)
 		ret = sim_events_init(sim);
 	if (!ret)
-		ret = sim_boot(sim);
+		ret = boot(sim);
+	if (!ret)
+		ret = greet_firmware(sim);
 	if (ret) {
 		sim_close(&sim->base);
 		return ret;

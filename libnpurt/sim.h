@@ -92,15 +92,7 @@ struct sim {
 	bool interrupt_thread_runs;
 	uint32_t interrupts; /* a futex: NPU_IRQ_* to be looked at */
 	uint32_t stop;
-	/* Recovery: sim_recovery.c */
-	uint32_t dead; /* it was stopped, and works again after a reset */
-	uint32_t gone; /* nor does a reset help */
-	uint32_t resets_in_vain; /* one behind the other; under context_lock */
-	uint32_t generation; /* resets so far; both changed under context_lock */
-	char why[128]; /* it was stopped; under event_lock */
-	uint32_t patience; /* seconds */
-	uint16_t ping; /* sequence of the one without an answer, 0: none; under reply_lock */
-	int64_t ping_ns; /* when the last one was sent; under mailbox_lock */
+	uint32_t dead; /* enum npu_panic + 1 */
 	pthread_mutex_t event_lock;
 	struct sim_host_ring events, faults;
 };
@@ -109,7 +101,6 @@ struct sim_context {
 	struct npurt_backend_context base;
 	struct sim *sim;
 	uint32_t index;
-	uint32_t generation; /* of the device that knows it */
 	uint32_t stopped; /* atomic: a queue of it has stopped with this enum npu_error */
 	unsigned int map_flags;
 	uint64_t semaphores_dma, thresholds_dma;
@@ -129,9 +120,6 @@ struct sim_queue {
 	struct npurt_backend_queue base;
 	struct sim *sim;
 	uint32_t index;
-	uint64_t ring_va;
-	unsigned int log2;
-	uint32_t priority;
 };
 
 static inline struct sim *sim_of(struct npurt_backend *backend)
@@ -199,9 +187,6 @@ void sim_memory_clear(struct npurt_backend *backend, const struct npurt_memory *
  */
 int sim_message(struct sim *sim, struct npu_message *message, const char *what);
 
-/** sim_ping() - ask the firmware for a sign, at most once a second; true: it gave none */
-bool sim_ping(struct sim *sim);
-
 /** sim_mailbox_interrupt() - the firmware wrote something; interrupt thread only */
 void sim_mailbox_interrupt(struct sim *sim);
 
@@ -218,62 +203,14 @@ void sim_irq(void *host, uint32_t vectors);
 /** sim_context_stopped() - a queue of a context stopped: its sleepers must look */
 void sim_context_stopped(struct sim *sim, uint32_t context, uint32_t error);
 
-/** sim_events_start() - rings and interrupts of a device that was reset */
-void sim_events_start(struct sim *sim);
-
-/** sim_look() - have the interrupt thread look at everything, as interrupts can be lost */
-void sim_look(struct sim *sim);
-
-/** sim_rearm() - the device has forgotten the watches of a context's sleepers */
-void sim_rearm(struct sim_context *context);
-
-/** sim_wake_all() - whoever sleeps looks at what has become of the device */
-void sim_wake_all(struct sim *sim);
+/** sim_died() - the control core stopped; @reason: enum npu_panic, 0 when unknown */
+void sim_died(struct sim *sim, uint32_t reason);
 
 int sim_wait(struct npurt_backend_context *context, const struct npurt_wait *wait);
 int sim_last_fault(struct npurt_backend_context *context, uint32_t task_id,
 		   struct npurt_fault *fault);
 
-/* -------------------------------------------------------------- sim_recovery.c */
-
-/** sim_died() - the device is not to be worked with: it is stopped; the first reason counts */
-void sim_died(struct sim *sim, const char *why);
-
-/** sim_heartbeat() - somebody has waited for long: is the device there, and its firmware? */
-void sim_heartbeat(struct sim *sim);
-
-/** sim_make_alive() - a device that was stopped is started again; under context_lock */
-int sim_make_alive(struct sim *sim);
-
-/** sim_why() - why the device was stopped */
-void sim_why(struct sim *sim, char *text, size_t bytes);
-
-/**
- * sim_try_again() - something failed: because the device died once more, and may be reset again?
- *
- * Under context_lock.
- */
-bool sim_try_again(struct sim *sim);
-
-/** sim_fail_dead() - -ESTALE or -ENODEV with the sentence why the device was stopped */
-int sim_fail_dead(struct sim *sim);
-
-bool sim_is_stale(struct npurt_backend_context *context);
-int sim_recover(struct npurt_backend_queue *queue, uint32_t semaphore, uint64_t index);
-
-/** sim_boot() - sim.c: the firmware runs and has been greeted */
-int sim_boot(struct sim *sim);
-
 /* --------------------------------------------------------------- sim_context.c */
-
-/** sim_context_announce() - make a context that has a number known to the device */
-int sim_context_announce(struct sim_context *context);
-
-/** sim_queue_announce() - the same for a queue, which begins at packet @index */
-int sim_queue_announce(struct sim_queue *queue, uint64_t index);
-
-/** sim_contexts_start() - where a device that was reset finds its contexts */
-void sim_contexts_start(struct sim *sim);
 
 int sim_contexts_init(struct sim *sim);
 int sim_context_create(struct npurt_backend *backend, uint32_t flags,

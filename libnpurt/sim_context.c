@@ -10,6 +10,7 @@
 
 #include "sim.h"
 
+#define TLB_SECONDS 10
 #define TLB_CONTEXT 2u
 #define TLB_RANGE 3u
 #define TLB_CONTEXT_SHIFT 8
@@ -51,12 +52,9 @@ static const struct npu_pgtable_ops pgtable_ops = {
 static void tlb_invalidate(struct sim_context *context, uint32_t kind, uint64_t va, uint64_t bytes)
 {
 	struct sim *sim = context->sim;
-	int64_t deadline = npurt_now() + sim->patience * NPURT_NS_PER_SECOND;
+	int64_t deadline = npurt_now() + TLB_SECONDS * NPURT_NS_PER_SECOND;
 	uint32_t done;
 
-	/* A device that was reset since has no translation of it. */
-	if (sim_is_stale(&context->base))
-		return;
 	pthread_mutex_lock(&sim->tlb_lock);
 	done = sim_read(sim, NPU_REG_TLB_DONE);
 	sim_write(sim, NPU_REG_TLB_ADDRESS_LO, (uint32_t)va);
@@ -64,10 +62,14 @@ static void tlb_invalidate(struct sim_context *context, uint32_t kind, uint64_t 
 	sim_write(sim, NPU_REG_TLB_BYTES_LO, (uint32_t)bytes);
 	sim_write(sim, NPU_REG_TLB_BYTES_HI, (uint32_t)(bytes >> 32));
 	sim_write(sim, NPU_REG_TLB_INVALIDATE, kind | context->index << TLB_CONTEXT_SHIFT);
-	while (sim_read(sim, NPU_REG_TLB_DONE) == done && !sim_is_dead(sim)) {
-		/* Its memory can be reused only when the device reaches nothing any more. */
-		if (npurt_now() > deadline)
-			sim_died(sim, "a TLB invalidation did not complete");
+	while (sim_read(sim, NPU_REG_TLB_DONE) == done) {
+		if (npurt_now() > deadline) {
+			/* Its memory could not be reused safely: nothing of this device can. */
+			npurt_log_line(sim->base.log, NPURT_LOG_ERROR,
+				       "sim: a TLB invalidation did not complete");
+			sim_died(sim, 0);
+			break;
+		}
 		sched_yield();
 	}
 	pthread_mutex_unlock(&sim->tlb_lock);
@@ -82,14 +84,9 @@ int sim_contexts_init(struct sim *sim)
 	if (!sim->context_table_dma)
 		return npurt_fail(-ENOMEM, "sim: no memory for the table of contexts");
 	sim->context_table = sim_pointer(sim, sim->context_table_dma);
-	sim_contexts_start(sim);
-	return 0;
-}
-
-void sim_contexts_start(struct sim *sim)
-{
 	sim_write(sim, NPU_REG_CONTEXT_TABLE_LO, (uint32_t)sim->context_table_dma);
 	sim_write(sim, NPU_REG_CONTEXT_TABLE_HI, (uint32_t)(sim->context_table_dma >> 32));
+	return 0;
 }
 
 static void update_entry(struct sim_context *context, uint32_t flags)
@@ -183,26 +180,10 @@ static int context_alloc(struct sim *sim, uint32_t flags, struct sim_context **r
 	return 0;
 }
 
-int sim_context_announce(struct sim_context *context)
-{
-	struct npu_message message = { .kind = htole16(NPU_MESSAGE_CONTEXT_CREATE) };
-	int ret;
-
-	update_entry(context, NPU_CONTEXT_VALID);
-	message.argument[0] = htole32(context->index);
-	ret = sim_message(context->sim, &message, "creating a context");
-	if (ret)
-		update_entry(context, 0);
-	else
-		__atomic_store_n(&context->generation, context->sim->generation, __ATOMIC_RELEASE);
-	if (!ret)
-		context->sim->resets_in_vain = 0;
-	return ret;
-}
-
 int sim_context_create(struct npurt_backend *backend, uint32_t flags,
 		       struct npurt_backend_context **result)
 {
+	struct npu_message message = { .kind = htole16(NPU_MESSAGE_CONTEXT_CREATE) };
 	struct sim *sim = sim_of(backend);
 	struct sim_context *context = NULL;
 	int ret;
@@ -212,15 +193,16 @@ int sim_context_create(struct npurt_backend *backend, uint32_t flags,
 		return ret;
 	pthread_mutex_lock(&sim->context_lock);
 	ret = take_index(context);
-	if (!ret) {
-		do {
-			ret = sim_make_alive(sim);
-			if (!ret)
-				ret = sim_context_announce(context);
-		} while (ret && sim_try_again(sim));
-		if (ret)
-			give_index(context);
+	if (ret)
+		goto unlock;
+	update_entry(context, NPU_CONTEXT_VALID);
+	message.argument[0] = htole32(context->index);
+	ret = sim_message(sim, &message, "creating a context");
+	if (ret) {
+		update_entry(context, 0);
+		give_index(context);
 	}
+unlock:
 	pthread_mutex_unlock(&sim->context_lock);
 	if (ret)
 		context_free(context);
@@ -237,7 +219,7 @@ void sim_context_destroy(struct npurt_backend_context *base)
 
 	pthread_mutex_lock(&sim->context_lock);
 	message.argument[0] = htole32(context->index);
-	if (!sim_is_stale(base) && sim_message(sim, &message, "destroying a context"))
+	if (sim_message(sim, &message, "destroying a context"))
 		npurt_log_line(sim->base.log, NPURT_LOG_ERROR, "%s", npurt_last_error());
 	update_entry(context, 0);
 	tlb_invalidate(context, TLB_CONTEXT, 0, 0);
@@ -296,25 +278,12 @@ static int queue_take(struct sim *sim, struct sim_queue *queue)
 	return 0;
 }
 
-int sim_queue_announce(struct sim_queue *queue, uint64_t index)
-{
-	struct npu_message message = { .kind = htole16(NPU_MESSAGE_QUEUE_CREATE) };
-
-	message.argument[0] = htole32(queue->index);
-	message.argument[1] = htole32(sim_context_of(queue->base.context)->index);
-	message.argument[2] = htole32((uint32_t)queue->ring_va);
-	message.argument[3] = htole32((uint32_t)(queue->ring_va >> 32));
-	message.argument[4] = htole32(queue->log2);
-	message.argument[5] = htole32(queue->priority);
-	message.argument[6] = htole32((uint32_t)index);
-	message.argument[7] = htole32((uint32_t)(index >> 32));
-	return sim_message(queue->sim, &message, "creating a queue");
-}
-
 int sim_queue_create(struct npurt_backend_context *base, uint64_t ring_va, unsigned int log2,
 		     uint32_t priority, struct npurt_backend_queue **result)
 {
-	struct sim *sim = sim_context_of(base)->sim;
+	struct npu_message message = { .kind = htole16(NPU_MESSAGE_QUEUE_CREATE) };
+	struct sim_context *context = sim_context_of(base);
+	struct sim *sim = context->sim;
 	struct sim_queue *queue = calloc(1, sizeof(*queue));
 	int ret;
 
@@ -322,13 +291,16 @@ int sim_queue_create(struct npurt_backend_context *base, uint64_t ring_va, unsig
 		return npurt_fail(-ENOMEM, "sim: no memory for a queue");
 	queue->sim = sim;
 	queue->base.context = base;
-	queue->ring_va = ring_va;
-	queue->log2 = log2;
-	queue->priority = priority;
 	pthread_mutex_lock(&sim->context_lock);
 	ret = queue_take(sim, queue);
 	if (!ret) {
-		ret = sim_queue_announce(queue, 0);
+		message.argument[0] = htole32(queue->index);
+		message.argument[1] = htole32(context->index);
+		message.argument[2] = htole32((uint32_t)ring_va);
+		message.argument[3] = htole32((uint32_t)(ring_va >> 32));
+		message.argument[4] = htole32(log2);
+		message.argument[5] = htole32(priority);
+		ret = sim_message(sim, &message, "creating a queue");
 		if (ret)
 			sim->queue[queue->index] = NULL;
 	}
@@ -349,7 +321,7 @@ void sim_queue_destroy(struct npurt_backend_queue *base)
 
 	pthread_mutex_lock(&sim->context_lock);
 	message.argument[0] = htole32(queue->index);
-	if (!sim_is_stale(base->context) && sim_message(sim, &message, "destroying a queue"))
+	if (sim_message(sim, &message, "destroying a queue"))
 		npurt_log_line(sim->base.log, NPURT_LOG_ERROR, "%s", npurt_last_error());
 	sim->queue[queue->index] = NULL;
 	pthread_mutex_unlock(&sim->context_lock);

@@ -7,6 +7,7 @@
 #include "sim.h"
 #include "thread.h"
 
+#define REPLY_SECONDS 30
 #define MESSAGE_WORDS (sizeof(struct npu_message) / sizeof(uint32_t))
 #define LOG_TEXT_MAX (12 * sizeof(uint32_t)) /* arguments 2 to 13 */
 
@@ -30,24 +31,15 @@ static const char *error_name(uint32_t error)
 	}
 }
 
-/* Returns whether nothing came. Under reply_lock. */
-static bool wait_a_second(struct sim *sim)
-{
-	return npurt_cond_wait(&sim->reply_changed, &sim->reply_lock,
-			       npurt_deadline(NPURT_NS_PER_SECOND)) != 0;
-}
-
 static bool wait_for_reply(struct sim *sim, struct npu_message *reply)
 {
-	int64_t deadline = npurt_deadline(sim->patience * NPURT_NS_PER_SECOND);
+	int64_t deadline = npurt_deadline(REPLY_SECONDS * NPURT_NS_PER_SECOND);
 	bool there;
+	int ret = 0;
 
 	pthread_mutex_lock(&sim->reply_lock);
-	while (!sim->reply_there && !sim_is_dead(sim) && npurt_now() < deadline) {
-		/* The interrupt that tells of it can be lost. */
-		if (wait_a_second(sim))
-			sim_look(sim);
-	}
+	while (!sim->reply_there && !sim_is_dead(sim) && !ret)
+		ret = npurt_cond_wait(&sim->reply_changed, &sim->reply_lock, deadline);
 	there = sim->reply_there;
 	if (there)
 		*reply = sim->reply;
@@ -67,68 +59,25 @@ static void send_words(struct sim *sim, const struct npu_message *message)
 	sim_write(sim, NPU_REG_MAILBOX_TO_FW_SEND, 1);
 }
 
-/* 0 is the firmware's own. Under mailbox_lock. */
-static uint16_t next_sequence(struct sim *sim)
-{
-	if (!++sim->sequence)
-		sim->sequence = 1;
-	return sim->sequence;
-}
-
-/* Nobody else's message is on its way: a heartbeat's may be. Under mailbox_lock. */
-static void wait_for_mailbox(struct sim *sim)
-{
-	int64_t deadline = npurt_deadline(sim->patience * NPURT_NS_PER_SECOND);
-
-	pthread_mutex_lock(&sim->reply_lock);
-	while (sim->ping && !sim_is_dead(sim) && npurt_now() < deadline) {
-		if (wait_a_second(sim))
-			sim_look(sim);
-	}
-	sim->ping = 0;
-	pthread_mutex_unlock(&sim->reply_lock);
-}
-
-bool sim_ping(struct sim *sim)
-{
-	struct npu_message message = { .kind = htole16(NPU_MESSAGE_PING) };
-	int64_t now = npurt_now();
-	bool overdue = false;
-
-	/* Whoever waits for an answer has a bound of his own. */
-	if (pthread_mutex_trylock(&sim->mailbox_lock))
-		return false;
-	pthread_mutex_lock(&sim->reply_lock);
-	if (sim->ping) {
-		overdue = now - sim->ping_ns > sim->patience * NPURT_NS_PER_SECOND;
-	} else if (!sim_is_dead(sim) && now - sim->ping_ns > NPURT_NS_PER_SECOND) {
-		sim->ping = next_sequence(sim);
-		sim->ping_ns = now;
-		message.sequence = htole16(sim->ping);
-	}
-	pthread_mutex_unlock(&sim->reply_lock);
-	if (message.sequence)
-		send_words(sim, &message);
-	pthread_mutex_unlock(&sim->mailbox_lock);
-	return overdue;
-}
-
 int sim_message(struct sim *sim, struct npu_message *message, const char *what)
 {
-	char why[sizeof(sim->why)];
 	struct npu_message reply;
 	uint32_t status;
 	int ret = 0;
 
 	pthread_mutex_lock(&sim->mailbox_lock);
-	wait_for_mailbox(sim);
-	message->sequence = htole16(next_sequence(sim));
-	if (!sim_is_dead(sim))
-		send_words(sim, message);
+	if (sim_is_dead(sim)) {
+		ret = npurt_fail(-ENODEV, "sim: %s: the device is dead", what);
+		goto out;
+	}
+	/* 0 is the firmware's own. */
+	if (!++sim->sequence)
+		sim->sequence = 1;
+	message->sequence = htole16(sim->sequence);
+	send_words(sim, message);
 	if (!wait_for_reply(sim, &reply)) {
-		sim_died(sim, "its firmware does not answer");
-		sim_why(sim, why, sizeof(why));
-		ret = npurt_fail(-ENODEV, "sim: %s failed: the device was stopped: %s", what, why);
+		ret = npurt_fail(sim_is_dead(sim) ? -ENODEV : -EIO, "sim: %s: the firmware %s",
+				 what, sim_is_dead(sim) ? "died" : "did not answer within 30 s");
 		goto out;
 	}
 	status = le32toh(reply.status);
@@ -161,7 +110,7 @@ static void take_event(struct sim *sim, const struct npu_message *message)
 			       "sim: firmware died: reason %u, mcause 0x%x, mepc 0x%x, mtval 0x%x",
 			       le32toh(message->argument[0]), context, error,
 			       le32toh(message->argument[3]));
-		sim_died(sim, "its firmware died");
+		sim_died(sim, le32toh(message->argument[0]));
 		break;
 	default:
 		npurt_log_line(sim->base.log, NPURT_LOG_WARNING,
@@ -177,8 +126,7 @@ void sim_mailbox_interrupt(struct sim *sim)
 	struct npu_message message;
 	size_t i;
 
-	/* A device that is gone answers all ones, for ever. */
-	while (sim_read(sim, NPU_REG_MAILBOX_TO_HOST_SEND) == 1) {
+	while (sim_read(sim, NPU_REG_MAILBOX_TO_HOST_SEND) & 1) {
 		for (i = 0; i < MESSAGE_WORDS; i++)
 			words[i] =
 				htole32(sim_read(sim, NPU_REG_MAILBOX_TO_HOST + (uint32_t)i * 4));
@@ -189,13 +137,9 @@ void sim_mailbox_interrupt(struct sim *sim)
 			continue;
 		}
 		pthread_mutex_lock(&sim->reply_lock);
-		if (sim->ping && le16toh(message.sequence) == sim->ping) {
-			sim->ping = 0;
-		} else {
-			sim->reply = message;
-			sim->reply_there = true;
-		}
-		pthread_cond_broadcast(&sim->reply_changed);
+		sim->reply = message;
+		sim->reply_there = true;
+		pthread_cond_signal(&sim->reply_changed);
 		pthread_mutex_unlock(&sim->reply_lock);
 	}
 }
