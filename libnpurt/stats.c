@@ -44,6 +44,7 @@ struct npurt_stats {
 static struct npurt_stats *published;
 static pthread_mutex_t published_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t published_once = PTHREAD_ONCE_INIT;
+static pid_t publisher; /* the process that opened a device last */
 
 /* ---------------------------------------------------------------- writing a page */
 
@@ -414,6 +415,7 @@ static void publish(struct npurt_stats *stats)
 	pthread_mutex_lock(&published_lock);
 	stats->next = published;
 	published = stats;
+	__atomic_store_n(&publisher, stats->pid, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&published_lock);
 }
 
@@ -435,13 +437,13 @@ __attribute__((destructor)) static void remove_files(void)
 {
 	struct npurt_stats *stats;
 
+	/* Nor in a child by clone() or vfork(), of which nobody tells: its lock may be held for ever. */
+	if (__atomic_load_n(&publisher, __ATOMIC_RELAXED) != getpid())
+		return;
 	/* Threads of the library may still be at work. */
 	pthread_mutex_lock(&published_lock);
-	for (stats = published; stats; stats = stats->next) {
-		/* Not in a child by clone() or vfork(), of which nobody tells. */
-		if (stats->pid == getpid())
-			shm_unlink(stats->name);
-	}
+	for (stats = published; stats; stats = stats->next)
+		shm_unlink(stats->name);
 	pthread_mutex_unlock(&published_lock);
 }
 

@@ -122,33 +122,39 @@ static void add_flow(struct npurt_trace *trace, char phase, enum row_group group
 /* ------------------------------------------------------------------- life time */
 
 /* A file that no other device, of this process or another, writes its trace to; or -1. */
-static int open_alone(const char *path)
+static int open_alone(const char *path, int flags)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0644);
-	int error;
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | flags, 0644);
 
 	if (fd < 0)
 		return -1;
+	/* Where files cannot be locked nobody can be told from others. */
+	if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+		close(fd);
+		errno = EWOULDBLOCK;
+		return -1;
+	}
 	/* What is no file on a disk cannot be cut, and need not be. */
-	if (!flock(fd, LOCK_EX | LOCK_NB) && (!ftruncate(fd, 0) || errno == EINVAL))
-		return fd;
-	error = errno;
-	close(fd);
-	errno = error;
-	return -1;
+	if (ftruncate(fd, 0) && errno != EINVAL) {
+		close(fd);
+		errno = EIO;
+		return -1;
+	}
+	return fd;
 }
 
 /* FILE, or the first of FILE.2 to FILE.9 that nobody writes. */
 static int open_file(const char *path)
 {
 	char numbered[PATH_MAX];
-	int fd = open_alone(path), i;
+	int fd = open_alone(path, 0), i;
 
 	for (i = 2; fd < 0 && errno == EWOULDBLOCK && i <= FILES_MAX; i++) {
 		if (snprintf(numbered, sizeof(numbered), "%s.%d", path, i) >=
 		    (int)sizeof(numbered))
 			break;
-		fd = open_alone(numbered);
+		/* A name that nobody has chosen. */
+		fd = open_alone(numbered, O_NOFOLLOW);
 	}
 	return fd;
 }
@@ -190,8 +196,11 @@ void npurt_trace_flush(struct npurt_trace *trace)
 void npurt_trace_close(struct npurt_trace *trace)
 {
 	npurt_trace_flush(trace);
-	if (trace->fd >= 0)
+	if (trace->fd >= 0) {
+		/* A forked child may have the file open still. */
+		flock(trace->fd, LOCK_UN);
 		close(trace->fd);
+	}
 	free(trace->text);
 	pthread_mutex_destroy(&trace->lock);
 }
