@@ -106,14 +106,28 @@ static void *read_text(void *opaque)
 	return NULL;
 }
 
-/* Starts a recognition unless the last one is not over. Returns 1 when it has. */
-static int recognize(struct job *job, struct npurt_future **last)
+/* What became of the last recognition. Returns 1 when it is not over, or a negative errno. */
+static int look_at(struct npurt_future **last, int64_t timeout_ns, int *done)
 {
-	if (*last && npurt_future_wait(*last, 0) == -ETIMEDOUT)
+	int ret;
+
+	if (!*last)
 		return 0;
+	ret = npurt_future_wait(*last, timeout_ns);
+	if (ret == -ETIMEDOUT)
+		return 1;
+	*done += !ret;
 	npurt_future_release(*last);
 	*last = NULL;
-	return !npurt_run_submit(job->model, job->binding, job->tensors, NULL, last);
+	return ret;
+}
+
+/* Starts another one, unless the last one is not over. */
+static int recognize(struct job *job, struct npurt_future **last, int *done)
+{
+	int ret = look_at(last, 0, done);
+
+	return ret ? ret : npurt_run_submit(job->model, job->binding, job->tensors, NULL, last);
 }
 
 static int compare(const void *a, const void *b)
@@ -134,24 +148,26 @@ static int watch(struct job *detector, struct job *recognizer, int64_t *took, in
 
 		failed = npurt_run(detector->model, detector->binding, detector->tensors, NULL);
 		took[frame] = now_ns() - start;
-		if (frame % 3 == 0)
-			recognized += recognize(recognizer, &recognition);
+		if (!failed && frame % 3 == 0)
+			failed = recognize(recognizer, &recognition, &recognized) < 0;
 		next += FRAME_NS;
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME,
 				&(struct timespec){ .tv_sec = next / 1000000000,
 						    .tv_nsec = next % 1000000000 },
 				NULL);
 	}
+	if (!failed)
+		failed = look_at(&recognition, NPURT_FOREVER, &recognized);
 	if (failed)
 		complain();
-	if (recognition && npurt_future_wait(recognition, NPURT_FOREVER))
-		failed = complain();
 	npurt_future_release(recognition);
+	if (failed)
+		return 1;
 	qsort(took, (size_t)frames, sizeof(*took), compare);
 	printf("%d frames, half of them within %.1f ms, 99 of 100 within %.1f ms\n", frames,
 	       (double)took[frames / 2] / 1e6, (double)took[frames - 1 - frames / 100] / 1e6);
 	printf("%d recognized\n", recognized);
-	return failed;
+	return 0;
 }
 
 static int work(struct npurt_device *device, char **paths, int64_t *took, int frames)
