@@ -5,7 +5,8 @@
  * end each call must have succeeded and each kind of packet been executed so often, as an attack
  * that is all refused at the door says little.
  *
- * Arguments: seconds, seed, times.
+ * Arguments: seconds, seed, times. It goes on for longer, where the machine is slow, until all of it
+ * has come to pass so often.
  */
 #include <sys/wait.h>
 
@@ -14,6 +15,14 @@
 
 #define WORKERS 2
 #define LIFE_STEPS 600
+/* On top of twice the seconds. */
+#define PATIENCE (200 * SECOND)
+
+/* When workers end: at @end if each thing has been done @times, at @limit in any case. */
+struct span {
+	int64_t end, limit;
+	uint64_t times;
+};
 
 static void ignore(int number)
 {
@@ -52,16 +61,36 @@ static bool may_end_so(int ret)
 	return ret != -ENODEV;
 }
 
-static int work(struct fuzz_counts *counts, uint64_t seed, int64_t end)
+static bool is_enough(const struct fuzz_counts *counts, uint64_t times)
+{
+	for (uint32_t i = 0; i < FUZZ_CALLS; i++) {
+		if (__atomic_load_n(&counts->good[i], __ATOMIC_RELAXED) < times)
+			return false;
+	}
+	for (uint32_t i = 1; i < FUZZ_PACKETS; i++) {
+		if (__atomic_load_n(&counts->executed[i], __ATOMIC_RELAXED) < times)
+			return false;
+	}
+	return true;
+}
+
+static bool goes_on(const struct fuzz_counts *counts, const struct span *span)
+{
+	int64_t now = now_ns();
+
+	return now < span->end || (now < span->limit && !is_enough(counts, span->times));
+}
+
+static int work(struct fuzz_counts *counts, uint64_t seed, const struct span *span)
 {
 	struct fuzz_world world = { .dice = seed * 0x9e3779b97f4a7c15ull + 1, .counts = counts };
 
 	begin_ticks();
-	while (now_ns() < end) {
+	while (goes_on(counts, span)) {
 		int ret = fuzz_world_open(&world);
 		bool fine = !ret || may_begin_so(ret);
 
-		for (int i = 0; !ret && i < LIFE_STEPS && now_ns() < end; i++) {
+		for (int i = 0; !ret && i < LIFE_STEPS && goes_on(counts, span); i++) {
 			ret = step(&world);
 			fine = may_end_so(ret);
 			__atomic_fetch_add(&counts->steps, 1, __ATOMIC_RELAXED);
@@ -150,7 +179,11 @@ int main(int argc, char **argv)
 	uint64_t times = argc > 3 ? strtoull(argv[3], NULL, 0) : 1;
 	struct fuzz_counts *counts = mmap(NULL, sizeof(*counts), PROT_READ | PROT_WRITE,
 					  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	int64_t end = now_ns() + seconds * SECOND;
+	struct span span = {
+		.end = now_ns() + seconds * SECOND,
+		.limit = now_ns() + 2 * seconds * SECOND + PATIENCE,
+		.times = times,
+	};
 	pid_t workers[WORKERS];
 	bool fine;
 
@@ -161,9 +194,9 @@ int main(int argc, char **argv)
 	for (int i = 0; i < WORKERS; i++) {
 		workers[i] = fork();
 		if (!workers[i])
-			exit(work(counts, seed + (uint64_t)i, end));
+			exit(work(counts, seed + (uint64_t)i, &span));
 	}
-	fine = wait_for_workers(workers, end + 120 * SECOND);
+	fine = wait_for_workers(workers, span.limit + 120 * SECOND);
 	fine &= show_calls(counts, times);
 	fine &= show_packets(counts, times);
 	fine &= device_is_idle();

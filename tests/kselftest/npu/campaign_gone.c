@@ -9,7 +9,7 @@
 #include "campaign_work.h"
 
 #define SLEEPERS 8
-#define PATIENCE (300 * SECOND)
+#define PATIENCE (60 * SECOND)
 
 struct sleeper {
 	const struct npu_lane *lane;

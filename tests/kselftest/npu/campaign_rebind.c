@@ -11,7 +11,7 @@
 #include "campaign_work.h"
 
 #define CLIENTS 3
-#define PATIENCE (600 * SECOND)
+#define PATIENCE (300 * SECOND)
 
 /* What a client tells. */
 struct client {

@@ -190,8 +190,9 @@ static inline int fuzz_world_open(struct fuzz_world *world)
 {
 	int ret = 0;
 
-	memset(world->handles, 0, sizeof(world->handles));
-	memset(world->lanes, 0, sizeof(world->lanes));
+	/* Of the life before only the dice and the counts. */
+	*world = (struct fuzz_world){ .dice = world->dice, .counts = world->counts,
+				      .bytes = MAP_FAILED, .dma_buf = -1 };
 	world->fd = npu_open_any();
 	if (world->fd < 0)
 		return -errno;
@@ -216,7 +217,8 @@ static inline void fuzz_world_close(struct fuzz_world *world)
 		world->lanes[i].lane.handle = 0;
 		fuzz_lane_close(world, &world->lanes[i]);
 	}
-	munmap(world->bytes, FUZZ_BYTES);
+	if (world->bytes != MAP_FAILED)
+		munmap(world->bytes, FUZZ_BYTES);
 	if (world->dma_buf >= 0)
 		close(world->dma_buf);
 	/* In either order: a ring's commands keep the file. */
@@ -227,7 +229,7 @@ static inline void fuzz_world_close(struct fuzz_world *world)
 	close(world->fd);
 	if (world->has_ring)
 		uring_close(&world->ring);
-	world->counts->lives++;
+	__atomic_fetch_add(&world->counts->lives, 1, __ATOMIC_RELAXED);
 }
 
 #endif /* NPU_FUZZ_WORLD_H */
