@@ -115,12 +115,18 @@ static int run_once(struct load *load, int64_t *latency)
 {
 	struct npurt_task_report report = { .size = sizeof(report) };
 	struct npurt_future *future;
+	int64_t before = now(), after;
 	int ret;
 
 	ok(npurt_run_submit(load->model, load->bindings, 2, NULL, &future));
 	ret = npurt_future_wait(future, NPURT_FOREVER);
+	after = now();
 	ok(npurt_future_get_report(future, &report));
 	*latency = report.complete_ns - report.submit_ns;
+	if (report.submit_ns < before || report.complete_ns > after || *latency <= 0) {
+		fprintf(stderr, "npu-load: a run's times are not within what it took\n");
+		exit(1);
+	}
 	npurt_future_release(future);
 	return ret;
 }

@@ -80,34 +80,34 @@ static void expect_lines(const char *text, size_t count)
 	assert_int_equal(lines, count);
 }
 
+/* Both commands show what the last look has found. */
+static void expect_found(const int *numbers, size_t count)
+{
+	char text[4096];
+
+	looks = numbers;
+	assert_int_equal(run(list, text, sizeof(text)), 0);
+	expect_lines(text, count);
+	expect_cards(text, count);
+	looks = numbers;
+	assert_int_equal(run(ctl_cdi, text, sizeof(text)), 0);
+	expect_cards(text, count);
+}
+
 static void test_more(void **state)
 {
 	static const int more[] = { 1, 3, 0 };
-	char text[4096];
 
 	(void)state;
-	looks = more;
-	assert_int_equal(run(list, text, sizeof(text)), 0);
-	expect_lines(text, 3);
-	expect_cards(text, 3);
-	looks = more;
-	assert_int_equal(run(ctl_cdi, text, sizeof(text)), 0);
-	expect_cards(text, 3);
+	expect_found(more, 3);
 }
 
 static void test_fewer(void **state)
 {
 	static const int fewer[] = { 3, 1, 0 };
-	char text[4096];
 
 	(void)state;
-	looks = fewer;
-	assert_int_equal(run(list, text, sizeof(text)), 0);
-	expect_lines(text, 1);
-	expect_cards(text, 1);
-	looks = fewer;
-	assert_int_equal(run(ctl_cdi, text, sizeof(text)), 0);
-	expect_cards(text, 1);
+	expect_found(fewer, 1);
 }
 
 static void test_failures(void **state)
