@@ -224,13 +224,18 @@ void queue_poll_doorbells(u64 now)
 void queue_overrun(void)
 {
 	u32 stuck = hw_read(NPU_REG_CORE_STUCK);
-	unsigned int queue = hw_read(NPU_REG_CORE_WATCHDOG) & 0xff;
+	unsigned int queue;
 
 	if (stuck) {
-		/* A rung up the ladder: their task ends now, nobody else's is on them. */
+		/*
+		 * A rung up the ladder: their task ends now, nobody else's is on them. If its budget ran
+		 * out, that is told then.
+		 */
 		log_write(LOG_ERROR, "clusters %x do not stop: reset", stuck, 0, 0);
 		hw_write(NPU_REG_CORE_STUCK, stuck);
+		return;
 	}
+	queue = hw_read(NPU_REG_CORE_WATCHDOG) & 0xff;
 	if (!queue_exists(queue) || queues[queue].overran)
 		return;
 	queues[queue].overran = true;

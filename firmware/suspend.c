@@ -2,6 +2,7 @@
 /*
  * Before a suspend. Loops: SLOTS_MAX turns at most.
  */
+#include "grant.h"
 #include "hw.h"
 #include "log.h"
 #include "queue.h"
@@ -70,9 +71,12 @@ bool suspend_run(u64 now)
 
 	if (late)
 		return false;
-	/* What is in the middle of a GRAPH, or was preempted, goes on: it could not be taken up again. */
+	/*
+	 * What is in the middle of a GRAPH, was preempted or leaves with its window goes on: it could not be
+	 * taken up again.
+	 */
 	SET_EACH(slot, slot_attached() & ~slot_leaving()) {
-		if (!queue_progress(slot_queue(slot)))
+		if (!queue_progress(slot_queue(slot)) && !grant_will_keep(slot))
 			slot_detach(slot);
 	}
 	if (!slot_attached() && !queue_any_ready())
@@ -82,20 +86,35 @@ bool suspend_run(u64 now)
 	return patient && !late;
 }
 
+/* Something that goes on has begun since all was idle. */
+static bool has_begun(void)
+{
+	unsigned int slot;
+
+	SET_EACH(slot, slot_attached()) {
+		if (queue_progress(slot_queue(slot)) || grant_will_keep(slot))
+			return true;
+	}
+	return false;
+}
+
 bool suspend_finish(enum npu_error *error)
 {
 	u64 now = hw_time();
+	bool emptied;
 
 	queue_poll_doorbells(now);
-	if (slot_attached() || queue_any_ready())
-		return false;
-	suspend_active = false;
-	if (!patient && queue_any_held()) {
+	emptied = !slot_attached() && !queue_any_ready();
+	if (!patient && (has_begun() || (emptied && queue_any_held()))) {
+		suspend_active = false;
 		queue_release(now);
 		scheduler_run(now);
 		*error = NPU_ERROR_BUSY;
-	} else {
-		log_write(LOG_INFO, "suspend: all slots are empty", 0, 0, 0);
+		return true;
 	}
+	if (!emptied)
+		return false;
+	suspend_active = false;
+	log_write(LOG_INFO, "suspend: all slots are empty", 0, 0, 0);
 	return true;
 }

@@ -149,10 +149,8 @@ void host_idle(struct host *host, uint64_t limit)
 	fail_msg("the device is still busy after %llu cycles", (unsigned long long)limit);
 }
 
-uint32_t host_call(struct host *host, struct npu_message *message)
+void host_post(struct host *host, struct npu_message *message)
 {
-	uint64_t end = npu_model_time(host->model) + CALL_LIMIT;
-	struct npu_message reply;
 	uint32_t words[16];
 
 	message->sequence = ++host->sequence;
@@ -160,6 +158,13 @@ uint32_t host_call(struct host *host, struct npu_message *message)
 	for (unsigned int i = 0; i < 16; i++)
 		write_register(host, NPU_REG_MAILBOX_TO_FW + 4 * i, words[i]);
 	write_register(host, NPU_REG_MAILBOX_TO_FW_SEND, 1);
+}
+
+uint32_t host_reply(struct host *host, struct npu_message *message)
+{
+	uint64_t end = npu_model_time(host->model) + CALL_LIMIT;
+	struct npu_message reply;
+
 	while (npu_model_time(host->model) < end) {
 		npu_model_run(host->model, 100);
 		if (!take_message(host, &reply) || reply.kind == NPU_MESSAGE_ERROR_EVENT)
@@ -170,6 +175,12 @@ uint32_t host_call(struct host *host, struct npu_message *message)
 	}
 	fail_msg("no reply to message %u", message->kind);
 	return 0;
+}
+
+uint32_t host_call(struct host *host, struct npu_message *message)
+{
+	host_post(host, message);
+	return host_reply(host, message);
 }
 
 uint32_t host_call1(struct host *host, unsigned int kind, uint32_t argument)

@@ -49,7 +49,11 @@ void host_idle(struct host *host, uint64_t limit);
 
 /**
  * host_call() - send a message, wait for the reply; returns its status
+ *
+ * host_post() and host_reply() are its halves.
  */
+void host_post(struct host *host, struct npu_message *message);
+uint32_t host_reply(struct host *host, struct npu_message *message);
 uint32_t host_call(struct host *host, struct npu_message *message);
 uint32_t host_call1(struct host *host, unsigned int kind, uint32_t argument);
 
