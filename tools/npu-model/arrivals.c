@@ -20,15 +20,26 @@ static const char *const words[] = {
 	[NPU_ARRIVAL_EMPTY] = "empty",
 };
 
+static void write_line(char line[LINE_BYTES], const struct npu_arrival *arrival)
+{
+	if (arrival->kind == NPU_ARRIVAL_SIGNAL)
+		snprintf(line, LINE_BYTES, "%" PRIu64 " signal %u 0x%" PRIx64 "\n", arrival->cycle,
+			 arrival->queue, arrival->value);
+	else
+		snprintf(line, LINE_BYTES, "%" PRIu64 " %s %u\n", arrival->cycle,
+			 words[arrival->kind], arrival->queue);
+}
+
 static void write_down(struct npu_model *model, enum npu_arrival_kind kind, unsigned int queue,
 		       uint64_t value)
 {
-	FILE *file = model->arrivals.record;
+	const struct npu_arrival arrival = {
+		.cycle = model->now, .kind = kind, .queue = (uint8_t)queue, .value = value,
+	};
+	char line[LINE_BYTES];
 
-	if (kind == NPU_ARRIVAL_SIGNAL)
-		fprintf(file, "%" PRIu64 " signal %u 0x%" PRIx64 "\n", model->now, queue, value);
-	else
-		fprintf(file, "%" PRIu64 " %s %u\n", model->now, words[kind], queue);
+	write_line(line, &arrival);
+	fputs(line, model->arrivals.record);
 }
 
 /* Set the alarm for the next one that comes from outside. */
@@ -113,24 +124,28 @@ int npu_model_record(struct npu_model *model, const char *path, char *error, siz
 	return 0;
 }
 
+/* A line is what would be written of its arrival, and nothing else. */
 static bool parse(const struct npu_model *model, const char *line, struct npu_arrival *arrival)
 {
-	char word[8], end;
+	char word[8], text[LINE_BYTES];
 	unsigned int queue;
 	int used = 0;
 
 	if (sscanf(line, "%" SCNu64 " %7s %u%n", &arrival->cycle, word, &queue, &used) != 3 ||
-	    queue >= model->config.queues || queue >= NPU_ARRIVAL_QUEUES)
+	    queue >= model->config.queues || queue >= NPU_ARRIVAL_QUEUES ||
+	    arrival->cycle == UINT64_MAX)
 		return false;
 	arrival->queue = (uint8_t)queue;
-	line += used;
 	for (arrival->kind = 0; arrival->kind <= NPU_ARRIVAL_EMPTY; arrival->kind++) {
 		if (!strcmp(word, words[arrival->kind]))
 			break;
 	}
-	if (arrival->kind == NPU_ARRIVAL_SIGNAL)
-		return sscanf(line, " %" SCNx64 " %c", &arrival->value, &end) == 1;
-	return arrival->kind <= NPU_ARRIVAL_EMPTY && sscanf(line, " %c", &end) != 1;
+	if (arrival->kind > NPU_ARRIVAL_EMPTY ||
+	    (arrival->kind == NPU_ARRIVAL_SIGNAL &&
+	     sscanf(line + used, " %" SCNx64, &arrival->value) != 1))
+		return false;
+	write_line(text, arrival);
+	return !strcmp(text, line);
 }
 
 /* Room for one more; NULL when there is no memory. */
@@ -174,6 +189,8 @@ static int read_file(struct npu_model *model, FILE *file, const char *path, char
 		last = arrival->cycle;
 		lines++;
 	}
+	if (ferror(file))
+		return refuse(error, size, path, "cannot be read to its end");
 	/* With nothing in it, too, the host's doorbells are not those of the recording. */
 	if (!arrivals->list && !append(arrivals))
 		return refuse(error, size, path, "needs memory that is not there");

@@ -9,10 +9,10 @@
 #include "boot_rom.h"
 #include "machine.h"
 
-/* A header and a full TCM; what is longer is refused for its size after as many bytes. */
 /* No memory is there: where a jump through a broken pointer ends. */
 #define NOWHERE		0xdeadbee0u
 
+/* A header and a full TCM; what is longer is refused for its size after as many bytes. */
 #define IMAGE_MAX	(NPU_FW_HEADER_SIZE + NPU_FW_TCM_SIZE)
 
 static uint64_t core_clock(const struct npu_control_core *core)
