@@ -640,8 +640,13 @@ static void test_destroy_meets_switch(void **state)
 		assert_true(mock_take(mock, &reply));
 		assert_int_equal(reply.status, NPU_ERROR_NONE);
 		assert_false(mock_queue_in_slot(mock, 8));
+		for (unsigned int i = 0; i < 10; i++) {
+			if (i != 8)
+				assert_int_equal(mock->queue[i].done, mock->queue[i].pushed);
+		}
 		create(8, 9);
 	}
+	assert_true(mock->switches > 100);
 }
 
 static void test_one_queue_of_sixty_four(void **state)
