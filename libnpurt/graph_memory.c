@@ -9,6 +9,7 @@
 
 #include "graph.h"
 #include "npu_pgtable.h"
+#include "run_packet.h"
 
 /* Where a device looks for a record or for arguments. */
 #define BLOCK 64u
@@ -114,13 +115,15 @@ static void write_run(struct npurt_replay *replay, uint32_t place, const struct 
 {
 	const struct npurt_graph *graph = replay->graph;
 	const struct npurt_run run = npurt_replay_run(replay, graph->order[place]);
-	const struct npu_packet_exec packet =
-		npurt_run_packet(&run, graph->first_task_id + place, node->budget,
-				 replay->memory->va + node->arguments,
-				 replay->memory->va + record_offset(graph, place));
+	struct npu_packet_exec *packet = (void *)at(replay, (uint64_t)place * NPU_PACKET_BYTES);
+	const struct npurt_run_place where = {
+		.task_id = graph->first_task_id + place,
+		.arguments = replay->memory->va + node->arguments,
+		.record = replay->memory->va + record_offset(graph, place),
+	};
 
 	npurt_run_arguments(&run, (__le64 *)(void *)at(replay, node->arguments));
-	memcpy(at(replay, (uint64_t)place * NPU_PACKET_BYTES), &packet, sizeof(packet));
+	packet->header = npurt_run_packet(&run, node->budget, &where, packet);
 }
 
 static uint64_t binding_address(const struct npurt_binding *binding)

@@ -49,11 +49,23 @@ void npurt_release_left(struct npurt_queue *queue)
 		leaver->release(leaver);
 }
 
+static bool is_unused(const struct npurt_queue *queue, struct npurt_leaver *leaver)
+{
+	uint64_t written;
+
+	/* A context that is not whole yet, or no longer, has nothing in flight. */
+	if (!queue->backend)
+		return true;
+	/* What it was rounded up to may never be reached. */
+	written = npurt_ring_written(&queue->ring);
+	if (leaver->until > written)
+		leaver->until = written;
+	return leaver->until <= __atomic_load_n(&queue->retired, __ATOMIC_ACQUIRE);
+}
+
 void npurt_leave(struct npurt_queue *queue, struct npurt_leaver *leaver)
 {
-	/* A context that is not whole yet, or no longer, has nothing in flight. */
-	if (!queue->backend ||
-	    leaver->until <= __atomic_load_n(&queue->retired, __ATOMIC_ACQUIRE)) {
+	if (is_unused(queue, leaver)) {
 		leaver->release(leaver);
 		return;
 	}

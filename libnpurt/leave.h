@@ -25,6 +25,13 @@ struct npurt_leavers {
 
 struct npurt_queue;
 
+/*
+ * Indices are rounded up to a multiple of this, so that what is used by every task has to be changed
+ * for few of them only. Something may stay for so many packets less one too long, of those that were
+ * there when it was let go of.
+ */
+#define NPURT_LEAVE_STEP 16u
+
 /**
  * npurt_used_until() - a task uses something
  * @until: index behind the task's last packet
@@ -33,10 +40,13 @@ struct npurt_queue;
  */
 static inline void npurt_used_until(struct npurt_leaver *leaver, uint64_t until)
 {
-	uint64_t seen = __atomic_load_n(&leaver->until, __ATOMIC_RELAXED);
+	uint64_t seen = __atomic_load_n(&leaver->until, __ATOMIC_RELAXED), next;
 
-	while (seen < until && !__atomic_compare_exchange_n(&leaver->until, &seen, until, true,
-							    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+	if (seen >= until)
+		return;
+	next = (until + NPURT_LEAVE_STEP - 1) & ~(uint64_t)(NPURT_LEAVE_STEP - 1);
+	while (seen < next && !__atomic_compare_exchange_n(&leaver->until, &seen, next, true,
+							   __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 }
 

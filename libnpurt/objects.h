@@ -73,8 +73,9 @@ struct npurt_model {
 	struct npurt_buffer *save; /* of a preempted task; NULL: the program has no points */
 	/* Of every run of it */
 	uint32_t uses; /* inputs and outputs */
-	uint64_t use_bytes;
-	struct npu_packet_exec packet; /* without what is a run's own */
+	uint64_t use_bytes; /* as the queue's bound counts them */
+	struct npu_packet_exec packet; /* without what is a run's own, and not profiled */
+	__le64 weights, scratch; /* arguments */
 };
 
 struct npurt_queue;
@@ -105,8 +106,8 @@ struct npurt_task {
 };
 
 /*
- * A packet's slot. @task: in the first packet's. @filled: how many packets have been, in this slot,
- * whose producers are done with their tasks.
+ * A packet's slot. @task: in the first packet's; else, and while the slot is free, NULL. @filled:
+ * behind the index of the last packet in it whose producer is done with its task.
  */
 struct npurt_slot {
 	struct npurt_task *task;
@@ -249,8 +250,13 @@ static inline bool npurt_is_ours(const struct npurt_device *device)
 	return __atomic_load_n(device->ours, __ATOMIC_RELAXED) != 0;
 }
 
+int npurt_fail_not_ours(void);
+
 /** npurt_check_ours() - 0, or -EOWNERDEAD with a sentence in a forked child */
-int npurt_check_ours(const struct npurt_device *device);
+static inline int npurt_check_ours(const struct npurt_device *device)
+{
+	return npurt_is_ours(device) ? 0 : npurt_fail_not_ours();
+}
 
 /**
  * npurt_take_sized() - read the caller's structure, which may be of another version
@@ -324,12 +330,17 @@ int npurt_queue_submit(struct npurt_queue *queue, struct npurt_task *task, int64
 #define NPURT_DEADLINE_TRY 0
 
 /** npurt_policy_deadline() - what enum npurt_policy and its time-out mean from now on */
-int64_t npurt_policy_deadline(uint32_t policy, int64_t timeout_ns);
+static inline int64_t npurt_policy_deadline(uint32_t policy, int64_t timeout_ns)
+{
+	if (policy == NPURT_POLICY_TRY)
+		return NPURT_DEADLINE_TRY;
+	return policy == NPURT_POLICY_BLOCK ? INT64_MAX : npurt_deadline(timeout_ns);
+}
 
 /** npurt_queue_record() - where the device writes the record of a packet */
 static inline struct npu_record *npurt_queue_record(const struct npurt_queue *queue, uint64_t index)
 {
-	return &queue->records[index & (npurt_ring_size(&queue->ring) - 1)];
+	return &queue->records[index & (queue->ring.size - 1)];
 }
 
 /**
@@ -345,7 +356,7 @@ void npurt_queue_log_last(struct npurt_queue *queue, uint64_t index);
 /** npurt_queue_arguments() - room for the arguments of a packet */
 static inline __le64 *npurt_queue_arguments(const struct npurt_queue *queue, uint64_t index)
 {
-	return queue->arguments + (index & (npurt_ring_size(&queue->ring) - 1)) * NPU_ARG_COUNT;
+	return queue->arguments + (index & (queue->ring.size - 1)) * NPU_ARG_COUNT;
 }
 
 /** npurt_queue_address() - where the device sees what is in the queue's memory */
@@ -400,21 +411,6 @@ void npurt_run_let_go(struct npurt_run *run);
 /** npurt_run_prepare() - what all runs of a model that has been loaded have in common */
 void npurt_run_prepare(struct npurt_model *model);
 
-/** npurt_run_argument_count() - how many arguments its program takes */
-uint32_t npurt_run_argument_count(const struct npurt_run *run);
-
-/**
- * npurt_run_packet() - the packet that runs it, without semaphores
- * @arguments: where the device sees those of npurt_run_arguments()
- * @record: where it writes its record
- */
-struct npu_packet_exec npurt_run_packet(const struct npurt_run *run, uint32_t task_id,
-					uint64_t budget_cycles, uint64_t arguments,
-					uint64_t record);
-
-/** npurt_run_arguments() - write them */
-void npurt_run_arguments(const struct npurt_run *run, __le64 *arguments);
-
 /** npurt_trace_finished() - a task is over; under retire_lock; its context and start are filled in */
 void npurt_trace_finished(struct npurt_context *context, const struct npurt_trace_task *task);
 
@@ -425,12 +421,6 @@ void npurt_record_read(struct npu_record *to, const struct npu_record *from);
 
 /** npurt_save_area_new() - memory for the model's preempted tasks, when its program has points */
 int npurt_save_area_new(struct npurt_model *model);
-
-/** npurt_run_flags() - NPU_EXEC_* of the run's packet */
-uint32_t npurt_run_flags(const struct npurt_run *run);
-
-/** npurt_run_late_arguments() - write those behind inputs and outputs */
-void npurt_run_late_arguments(const struct npurt_run *run, __le64 *arguments);
 
 /* -------------------------------------------------------------------- future.c */
 

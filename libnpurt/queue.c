@@ -31,13 +31,7 @@ static uint64_t progress(const struct npurt_queue *queue)
 
 static struct npurt_slot *slot_of(const struct npurt_queue *queue, uint64_t index)
 {
-	return &queue->slots[index & (npurt_ring_size(&queue->ring) - 1)];
-}
-
-/* How many packets have been in an index's slot, it included. */
-static uint64_t lap_of(const struct npurt_queue *queue, uint64_t index)
-{
-	return (index >> queue->ring.log2) + 1;
+	return &queue->slots[index & (queue->ring.size - 1)];
 }
 
 static int stopped(const struct npurt_queue *queue)
@@ -92,8 +86,7 @@ static void retire_lost(struct npurt_queue *queue)
 		const struct npurt_slot *slot = slot_of(queue, queue->retired);
 
 		/* Its producer is between reserving and publishing: a matter of instructions. */
-		while (__atomic_load_n(&slot->filled, __ATOMIC_ACQUIRE) !=
-		       lap_of(queue, queue->retired))
+		while (__atomic_load_n(&slot->filled, __ATOMIC_ACQUIRE) != queue->retired + 1)
 			sched_yield();
 		retire_one(queue, stopped(queue));
 	}
@@ -246,21 +239,19 @@ int npurt_queue_prepare_uring(struct npurt_queue *queue, uint64_t tasks, uint32_
 /* --------------------------------------------------------------- submission */
 
 /* From the reservation to the last header no lock, no allocation, no wait. */
-static void publish(struct npurt_queue *queue, struct npurt_task *task, uint64_t index)
+static inline void publish(struct npurt_queue *queue, struct npurt_task *task, uint64_t index)
 {
-	uint64_t last = index + task->packets - 1, i;
+	uint64_t last = index + task->packets - 1;
 	__le32 header;
 
-	for (i = index + 1; i <= last; i++)
-		slot_of(queue, i)->task = NULL;
 	slot_of(queue, index)->task = task;
 	task->index = index;
 	if (task->timed)
 		task->submit_ns = npurt_now();
 	header = task->ops->fill(queue, task, index);
 	/* From here on the task may be over, and gone: first if the queue stops, then in any case. */
-	for (i = index; i <= last; i++)
-		__atomic_store_n(&slot_of(queue, i)->filled, lap_of(queue, i), __ATOMIC_RELEASE);
+	for (; index <= last; index++)
+		__atomic_store_n(&slot_of(queue, index)->filled, index + 1, __ATOMIC_RELEASE);
 	npurt_ring_publish(&queue->ring, last, header);
 	if (npurt_ring_needs_doorbell(&queue->ring))
 		queue->context->backend->backend->ops->doorbell(queue->backend, last + 1);
@@ -306,7 +297,7 @@ static bool take_bytes(struct npurt_queue *queue, uint64_t bytes)
 }
 
 /* Room for a task, of both kinds or of none. */
-static int take_room(struct npurt_queue *queue, const struct npurt_task *task, uint64_t *index)
+static inline int take_room(struct npurt_queue *queue, const struct npurt_task *task, uint64_t *index)
 {
 	int ret;
 
@@ -372,13 +363,6 @@ static int submit_full(struct npurt_queue *queue, struct npurt_task *task, int64
 	return ret;
 }
 
-int64_t npurt_policy_deadline(uint32_t policy, int64_t timeout_ns)
-{
-	if (policy == NPURT_POLICY_TRY)
-		return NPURT_DEADLINE_TRY;
-	return policy == NPURT_POLICY_BLOCK ? INT64_MAX : npurt_deadline(timeout_ns);
-}
-
 int npurt_queue_submit(struct npurt_queue *queue, struct npurt_task *task, int64_t deadline_ns)
 {
 	uint64_t index = 0;
@@ -417,9 +401,9 @@ static unsigned int ring_log2(uint32_t depth)
 }
 
 /* Ring, then records, then arguments, in one buffer. */
-static int make_memory(struct npurt_queue *queue, unsigned int log2)
+static int make_memory(struct npurt_queue *queue)
 {
-	uint64_t size = (uint64_t)1 << log2;
+	uint64_t size = queue->ring.size;
 	uint64_t records = NPU_RING_PACKETS_OFFSET + size * NPU_PACKET_BYTES;
 	uint64_t arguments = records + size * sizeof(struct npu_record);
 	uint64_t bytes = arguments + size * NPU_ARG_COUNT * sizeof(__le64);
@@ -452,11 +436,11 @@ int npurt_queue_init(struct npurt_queue *queue, struct npurt_context *context,
 	pthread_mutex_init(&queue->retire_lock, NULL);
 	pthread_mutex_init(&queue->leavers.lock, NULL);
 	npurt_line_init(&queue->line);
-	queue->ring.log2 = log2;
+	queue->ring.size = (uint64_t)1 << log2;
 	queue->ring.depth = options->queue_depth;
 	queue->bytes_max = options->queue_bytes;
 	queue->ring.retired = &queue->retired;
-	ret = make_memory(queue, log2);
+	ret = make_memory(queue);
 	if (ret)
 		return ret;
 	queue->stats = npurt_stats_add_queue(context->device->stats, queue, options->priority);

@@ -30,7 +30,7 @@
  * @retired: index up to which the library has let go of packets' records and arguments; it may
  *	lag behind the device's read index
  * @depth: packets between @retired and the write index at most
- * @log2: packets, as the device knows it
+ * @size: packets, a power of two
  * @room: index up to which there has been room when somebody looked last. Only who needs more
  *	looks again: the device writes its read index all the time, and each look fetches it from
  *	another core's cache
@@ -39,14 +39,9 @@ struct npurt_ring {
 	struct npu_ring_control *control;
 	const uint64_t *retired;
 	uint64_t depth;
-	unsigned int log2;
+	uint64_t size;
 	uint64_t room;
 };
-
-static inline uint64_t npurt_ring_size(const struct npurt_ring *ring)
-{
-	return (uint64_t)1 << ring->log2;
-}
 
 static inline uint64_t npurt_ring_written(const struct npurt_ring *ring)
 {
@@ -58,7 +53,7 @@ static inline uint64_t npurt_ring_written(const struct npurt_ring *ring)
  */
 static inline unsigned char *npurt_ring_packet(const struct npurt_ring *ring, uint64_t index)
 {
-	uint64_t slot = index & (npurt_ring_size(ring) - 1);
+	uint64_t slot = index & (ring->size - 1);
 
 	return (unsigned char *)ring->control + NPU_RING_PACKETS_OFFSET + slot * NPU_PACKET_BYTES;
 }
@@ -71,7 +66,7 @@ static inline bool npurt_ring_look(struct npurt_ring *ring, uint64_t end)
 {
 	uint64_t read = le64toh(__atomic_load_n(&ring->control->read_index, __ATOMIC_ACQUIRE));
 	uint64_t retired = __atomic_load_n(ring->retired, __ATOMIC_ACQUIRE);
-	uint64_t by_device = read + npurt_ring_size(ring), by_us = retired + ring->depth;
+	uint64_t by_device = read + ring->size, by_us = retired + ring->depth;
 	uint64_t room = by_device < by_us ? by_device : by_us;
 
 	__atomic_store_n(&ring->room, room, __ATOMIC_RELEASE);
@@ -94,7 +89,7 @@ static inline int npurt_ring_reserve(struct npurt_ring *ring, uint64_t n, uint64
 {
 	uint64_t write = npurt_ring_written(ring);
 
-	if (n > npurt_ring_size(ring) || n > ring->depth)
+	if (n > ring->size || n > ring->depth)
 		return -E2BIG;
 	for (;;) {
 		__le64 expected = htole64(write);
@@ -114,7 +109,7 @@ static inline int npurt_ring_reserve(struct npurt_ring *ring, uint64_t n, uint64
 
 static inline bool npurt_ring_phase(const struct npurt_ring *ring, uint64_t index)
 {
-	return !((index >> ring->log2) & 1);
+	return !(index & ring->size);
 }
 
 /** npurt_ring_fill() - write a reserved packet, all but its header */

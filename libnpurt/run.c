@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "npu_pgtable.h"
-#include "objects.h"
+#include "run_packet.h"
 #include "stats.h"
 
 #define OFFSET_ALIGN 64
@@ -18,11 +18,6 @@ int npurt_run_options_read(const struct npurt_run_options *from, struct npurt_ru
 {
 	int ret;
 
-	if (!from) {
-		*options = (struct npurt_run_options){ .size = sizeof(*options),
-						       .budget_cycles = NPURT_BUDGET_DEFAULT };
-		return 0;
-	}
 	ret = npurt_take_sized(options, sizeof(*options), from, "run options");
 	if (ret)
 		return ret;
@@ -87,8 +82,9 @@ int npurt_run_check_one(const struct npurt_model *model, uint32_t index,
 	return 0;
 }
 
-int npurt_run_check(const struct npurt_model *model, const struct npurt_binding *bindings,
-		    size_t count, const char *call)
+/* Inline in every submission, and here for who is in less of a hurry. */
+inline int npurt_run_check(const struct npurt_model *model, const struct npurt_binding *bindings,
+			   size_t count, const char *call)
 {
 	uint32_t i, expected;
 	int ret = 0;
@@ -165,43 +161,21 @@ static int prepare_profile(struct npurt_future *task)
 void npurt_run_prepare(struct npurt_model *model)
 {
 	const struct npurt_image *image = &model->image;
-	uint32_t i;
+	uint32_t flags = model->save ? NPU_EXEC_PREEMPT : 0, i;
 
 	model->uses = image->inputs + image->outputs;
-	for (i = 0; i < model->uses; i++)
+	for (i = 0; model->context->queue.bytes_max && i < model->uses; i++)
 		model->use_bytes += image->tensors[i].device_bytes;
+	model->weights = htole64(model->rodata ? model->rodata->va : 0);
+	model->scratch = htole64(model->bss ? model->bss->va : 0);
 	model->packet = (struct npu_packet_exec){
+		.header = htole32(NPU_PACKET_HEADER(NPU_PACKET_EXEC, flags, 0)),
 		.program = htole64(model->text->va),
+		.argument_count = (uint8_t)(model->save ? NPU_ARG_SAVE + 1 :
+							  NPU_ARG_FIRST_IO + model->uses),
 		.signal_sem = htole16(NPU_SEM_NONE),
 		.wait_sem = { htole16(NPU_SEM_NONE), htole16(NPU_SEM_NONE) },
 	};
-}
-
-struct npu_packet_exec npurt_run_packet(const struct npurt_run *run, uint32_t task_id,
-					uint64_t budget_cycles, uint64_t arguments, uint64_t record)
-{
-	struct npu_packet_exec packet = run->model->packet;
-
-	packet.task_id = htole32(task_id);
-	packet.arguments = htole64(arguments);
-	packet.record = htole64(record);
-	packet.budget = htole32((uint32_t)((budget_cycles + 1023) / 1024));
-	packet.header = htole32(NPU_PACKET_HEADER(NPU_PACKET_EXEC, npurt_run_flags(run), 0));
-	packet.argument_count = (uint8_t)npurt_run_argument_count(run);
-	return packet;
-}
-
-void npurt_run_arguments(const struct npurt_run *run, __le64 *arguments)
-{
-	const struct npurt_model *model = run->model;
-	uint32_t i;
-
-	arguments[NPU_ARG_WEIGHTS] = htole64(model->rodata ? model->rodata->va : 0);
-	arguments[NPU_ARG_SCRATCH] = htole64(model->bss ? model->bss->va : 0);
-	for (i = 0; i < run->use_count; i++)
-		arguments[NPU_ARG_FIRST_IO + i] =
-			htole64(run->uses[i].buffer->va + run->uses[i].offset);
-	npurt_run_late_arguments(run, arguments);
 }
 
 static struct npurt_future *future_of(struct npurt_task *task)
@@ -212,31 +186,34 @@ static struct npurt_future *future_of(struct npurt_task *task)
 /* The application may let go of it all as soon as the call has returned. */
 static void mark_used(const struct npurt_run *run, uint64_t until)
 {
-	uint32_t i;
+	const struct npurt_binding *use = run->uses, *end = use + run->use_count;
 
 	npurt_used_until(&run->model->leaver, until);
-	for (i = 0; i < run->use_count; i++)
-		npurt_used_until(&run->uses[i].buffer->leaver, until);
+	for (; use < end; use++)
+		npurt_used_until(&use->buffer->leaver, until);
 }
 
 static __le32 fill(struct npurt_queue *queue, struct npurt_task *task, uint64_t index)
 {
 	struct npurt_future *future = future_of(task);
 	const struct npurt_run *run = &future->run;
-	struct npu_record *record = npurt_queue_record(queue, index);
+	struct npu_packet_exec *packet = (void *)npurt_ring_packet(&queue->ring, index);
 	__le64 *arguments = npurt_queue_arguments(queue, index);
-	struct npu_packet_exec packet =
-		npurt_run_packet(run, (uint32_t)(index + 1), future->budget,
-				 npurt_queue_address(queue, arguments),
-				 npurt_queue_address(queue, record));
+	const struct npurt_run_place place = {
+		.task_id = (uint32_t)(index + 1),
+		.arguments = npurt_queue_address(queue, arguments),
+		.record = npurt_queue_address(queue, npurt_queue_record(queue, index)),
+	};
+	__le32 header;
 
-	packet.signal_sem = htole16(NPURT_PROGRESS_SEMAPHORE);
 	npurt_run_arguments(run, arguments);
 	mark_used(run, index + 1);
 	future->queue_end = index + 1;
 	future->submit_ns = task->submit_ns;
-	npurt_ring_fill(&queue->ring, index, &packet);
-	return packet.header;
+	/* Last, in one go: the device may be looking at it all the time. */
+	header = npurt_run_packet(run, future->budget, &place, packet);
+	packet->signal_sem = htole16(NPURT_PROGRESS_SEMAPHORE);
+	return header;
 }
 
 /* ------------------------------------------------------------ what the device says */
@@ -356,6 +333,10 @@ static void finish(struct npurt_queue *queue, struct npurt_task *task, int lost,
 /* ----------------------------------------------------------------------- running */
 
 static const struct npurt_task_ops run_ops = { .fill = fill, .finish = finish };
+static const struct npurt_run_options default_options = {
+	.size = sizeof(default_options),
+	.budget_cycles = NPURT_BUDGET_DEFAULT,
+};
 
 static int make_run(struct npurt_model *model, const struct npurt_binding *bindings, size_t count,
 		    const struct npurt_run_options *options, struct npurt_future **result)
@@ -369,13 +350,12 @@ static int make_run(struct npurt_model *model, const struct npurt_binding *bindi
 	future->on_queue = true;
 	future->clusters = model->image.program.clusters;
 	future->budget = options->budget_cycles;
-	future->task = (struct npurt_task){
-		.ops = &run_ops,
-		.packets = 1,
-		.bytes = model->context->queue.bytes_max ? model->use_bytes : 0,
-		.timed = npurt_trace_on(&model->context->device->trace),
-	};
+	future->task.ops = &run_ops;
+	future->task.packets = 1;
+	future->task.bytes = model->use_bytes;
 	future->flow = npurt_trace_flow(&model->context->device->trace);
+	future->task.timed = future->flow != 0;
+	future->task.submit_ns = 0;
 	future->run.model = model;
 	future->run.use_count = (uint32_t)count;
 	for (i = 0; i < count; i++)
@@ -393,8 +373,8 @@ static int submit(struct npurt_model *model, struct npurt_future *future,
 		  const struct npurt_run_options *options)
 {
 	struct npurt_trace *trace = &model->context->device->trace;
-	int64_t start = npurt_trace_on(trace) ? npurt_now() : 0;
 	uint64_t flow = future->flow;
+	int64_t start = flow ? npurt_now() : 0;
 	int ret;
 
 	ret = npurt_queue_submit(&model->context->queue, &future->task,
@@ -408,21 +388,24 @@ static int submit(struct npurt_model *model, struct npurt_future *future,
 int npurt_run_submit(struct npurt_model *model, const struct npurt_binding *bindings, size_t count,
 		     const struct npurt_run_options *from, struct npurt_future **result)
 {
-	struct npurt_run_options options;
+	const struct npurt_run_options *options = &default_options;
+	struct npurt_run_options read;
 	struct npurt_future *future = NULL;
 	int ret;
 
 	ret = npurt_run_check(model, bindings, count, "npurt_run_submit");
+	if (!ret && from) {
+		options = &read;
+		ret = npurt_run_options_read(from, &read);
+	}
 	if (!ret)
-		ret = npurt_run_options_read(from, &options);
-	if (!ret)
-		ret = make_run(model, bindings, count, &options, &future);
+		ret = make_run(model, bindings, count, options, &future);
 	if (ret)
 		return ret;
 	/* The queue's, and the application's. */
 	future->references = result ? 2 : 1;
 	future->task.timed |= result != NULL;
-	ret = submit(model, future, &options);
+	ret = submit(model, future, options);
 	if (ret) {
 		future->references = 1;
 		npurt_future_put(future);

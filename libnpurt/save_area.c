@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "npu_pgtable.h"
-#include "objects.h"
+#include "run_packet.h"
 
 int npurt_save_area_new(struct npurt_model *model)
 {
@@ -18,18 +18,6 @@ int npurt_save_area_new(struct npurt_model *model)
 		return 0;
 	return npurt_buffer_new(model->context, bytes, NPU_PROT_READ | NPU_PROT_WRITE,
 				&model->save);
-}
-
-uint32_t npurt_run_flags(const struct npurt_run *run)
-{
-	return (run->profile ? NPU_EXEC_PROFILE : 0) | (run->model->save ? NPU_EXEC_PREEMPT : 0);
-}
-
-uint32_t npurt_run_argument_count(const struct npurt_run *run)
-{
-	if (run->profile)
-		return NPU_ARG_PROFILE + 1;
-	return run->model->save ? NPU_ARG_SAVE + 1 : NPU_ARG_FIRST_IO + run->use_count;
 }
 
 void npurt_run_late_arguments(const struct npurt_run *run, __le64 *arguments)

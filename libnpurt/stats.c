@@ -108,9 +108,8 @@ static int64_t oldest_submission(struct npurt_queue *queue, uint64_t completed)
 	if (pthread_mutex_trylock(&queue->retire_lock))
 		return 0;
 	index = queue->retired > completed ? queue->retired : completed;
-	slot = &queue->slots[index & (npurt_ring_size(&queue->ring) - 1)];
-	if (__atomic_load_n(&slot->filled, __ATOMIC_ACQUIRE) ==
-	    (index >> queue->ring.log2) + 1) {
+	slot = &queue->slots[index & (queue->ring.size - 1)];
+	if (__atomic_load_n(&slot->filled, __ATOMIC_ACQUIRE) == index + 1) {
 		task = slot->task;
 		submitted = task && task->timed ? task->submit_ns : 0;
 	}

@@ -225,11 +225,6 @@ uint32_t npurt_trace_context(struct npurt_trace *trace, const struct npurt_devic
 	return number;
 }
 
-uint64_t npurt_trace_flow(struct npurt_trace *trace)
-{
-	return npurt_trace_on(trace) ? __atomic_add_fetch(&trace->flows, 1, __ATOMIC_RELAXED) : 0;
-}
-
 /* ---------------------------------------------------------------------- events */
 
 void npurt_trace_host(struct npurt_trace *trace, const char *name, const char *of,

@@ -67,7 +67,10 @@ void npurt_trace_close(struct npurt_trace *trace);
 uint32_t npurt_trace_context(struct npurt_trace *trace, const struct npurt_device_info *info);
 
 /** npurt_trace_flow() - a number for what leads from a submission to its wake-up */
-uint64_t npurt_trace_flow(struct npurt_trace *trace);
+static inline uint64_t npurt_trace_flow(struct npurt_trace *trace)
+{
+	return npurt_trace_on(trace) ? __atomic_add_fetch(&trace->flows, 1, __ATOMIC_RELAXED) : 0;
+}
 
 /**
  * npurt_trace_host() - something the calling thread has done, until now

@@ -182,7 +182,7 @@ static int queue_create(struct npurt_backend_context *base, uint64_t ring_va, un
 	if (!queue)
 		return -ENOMEM;
 	queue->base.context = base;
-	queue->ring.log2 = log2;
+	queue->ring.size = (uint64_t)1 << log2;
 	queue->ring.control = (void *)(context->host + (ring_va - context->va));
 	/* Each submission rings, so that the doorbell's store is in what is measured. */
 	queue->ring.control->sleeping = htole32(1);

@@ -31,7 +31,7 @@ static void rig_init(struct rig *rig, unsigned int log2, uint64_t depth)
 		.control = rig->memory,
 		.retired = &rig->retired,
 		.depth = depth,
-		.log2 = log2,
+		.size = (uint64_t)1 << log2,
 	};
 }
 
