@@ -249,6 +249,28 @@ static void replay(struct npurt_device *device, bool host, enum shape shape, uin
 	unmake(&rig);
 }
 
+/* So many replays of empty host tasks, for who counts instructions. */
+static void replay_only(struct npurt_device *device, const char *name, uint32_t nodes, int count)
+{
+	struct npurt_graph *graph;
+	size_t shape = 0;
+	struct rig rig;
+
+	while (shape < RANDOM && strcmp(shape_names[shape], name))
+		shape++;
+	make(&rig, device, 64);
+	graph = make_graph(&rig, true, (enum shape)shape, nodes);
+	while (count-- > 0) {
+		struct npurt_future *future;
+
+		ok(npurt_graph_submit(graph, NULL, &future));
+		ok(npurt_future_wait(future, NPURT_FOREVER));
+		npurt_future_release(future);
+	}
+	npurt_graph_destroy(graph);
+	unmake(&rig);
+}
+
 /* ------------------------------------------------------------------------- sim: */
 
 static void round_trip(struct npurt_device *device)
@@ -291,8 +313,9 @@ static void round_trip(struct npurt_device *device)
 }
 
 /*
- * usage: bench-runtime [submit | instructions no|with-a COUNT]
- * With `submit` the first two only, for a profiler; with `instructions` so many submissions.
+ * usage: bench-runtime [submit | instructions no|with-a COUNT | replays SHAPE NODES COUNT]
+ * With `submit` the first two only, for a profiler; with `instructions` so many submissions, with
+ * `replays` so many of a graph.
  */
 int main(int argc, char **argv)
 {
@@ -302,6 +325,10 @@ int main(int argc, char **argv)
 
 	if (argc == 4 && !strcmp(argv[1], "instructions")) {
 		submit_only(null, !strcmp(argv[2], "with-a"), atoi(argv[3]));
+		return 0;
+	}
+	if (argc == 5 && !strcmp(argv[1], "replays")) {
+		replay_only(null, argv[2], (uint32_t)atoi(argv[3]), atoi(argv[4]));
 		return 0;
 	}
 	dynamic(null, false);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define ROUNDS 301
@@ -65,31 +66,51 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void replay(enum shape shape, uint32_t count)
+static void make_tasks(struct starpu_task **tasks, enum shape shape, uint32_t count)
+{
+	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		tasks[i] = starpu_task_create();
+		tasks[i]->cl = &codelet;
+	}
+	add_dependencies(tasks, shape, count);
+}
+
+static void run_tasks(struct starpu_task **tasks, uint32_t count)
+{
+	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		if (starpu_task_submit(tasks[i]))
+			exit(1);
+	}
+	starpu_task_wait_for_all();
+}
+
+static struct starpu_task **make_room(uint32_t count)
 {
 	struct starpu_task **tasks = calloc(count, sizeof(*tasks));
-	double values[ROUNDS], begin = now_ns();
-	int rounds = count > 10000 ? 11 : ROUNDS, round;
 
 	if (!tasks)
 		exit(1);
+	return tasks;
+}
+
+static void replay(enum shape shape, uint32_t count)
+{
+	struct starpu_task **tasks = make_room(count);
+	double values[ROUNDS], begin = now_ns();
+	int rounds = count > 10000 ? 11 : ROUNDS, round;
+
 	for (round = -1; round < rounds; round++) {
 		double start;
-		uint32_t i;
 
 		if (round >= 5 && now_ns() - begin > SECONDS_MAX * 1e9)
 			break;
-		for (i = 0; i < count; i++) {
-			tasks[i] = starpu_task_create();
-			tasks[i]->cl = &codelet;
-		}
-		add_dependencies(tasks, shape, count);
+		make_tasks(tasks, shape, count);
 		start = now_ns();
-		for (i = 0; i < count; i++) {
-			if (starpu_task_submit(tasks[i]))
-				exit(1);
-		}
-		starpu_task_wait_for_all();
+		run_tasks(tasks, count);
 		if (round >= 0)
 			values[round] = (now_ns() - start) / count;
 	}
@@ -100,7 +121,21 @@ static void replay(enum shape shape, uint32_t count)
 	free(tasks);
 }
 
-int main(void)
+static void replay_only(const char *name, uint32_t count, int rounds)
+{
+	struct starpu_task **tasks = make_room(count);
+	int shape = CHAIN;
+
+	while (shape < RANDOM && strcmp(names[shape], name))
+		shape++;
+	while (rounds-- > 0) {
+		make_tasks(tasks, (enum shape)shape, count);
+		run_tasks(tasks, count);
+	}
+	free(tasks);
+}
+
+int main(int argc, char **argv)
 {
 	static const uint32_t sizes[] = { 10, 1000, 100000 };
 	size_t i;
@@ -109,6 +144,11 @@ int main(void)
 	setenv("STARPU_SILENT", "1", 0);
 	if (starpu_init(NULL))
 		return 1;
+	if (argc == 5 && !strcmp(argv[1], "replays")) {
+		replay_only(argv[2], (uint32_t)atoi(argv[3]), atoi(argv[4]));
+		starpu_shutdown();
+		return 0;
+	}
 	for (shape = CHAIN; shape <= RANDOM; shape++) {
 		for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 			replay((enum shape)shape, sizes[i]);

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -39,6 +41,29 @@ static void add_edges(std::vector<std::unique_ptr<node>> &nodes, shape kind)
 	}
 }
 
+static void make_nodes(tbb::flow::graph &graph, std::vector<std::unique_ptr<node>> &nodes, shape kind,
+		       uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		nodes.emplace_back(new node(graph, [](const tbb::flow::continue_msg &) {}));
+	add_edges(nodes, kind);
+}
+
+static void replay_only(const char *name, uint32_t count, int rounds)
+{
+	tbb::flow::graph graph;
+	std::vector<std::unique_ptr<node>> nodes;
+	int kind = CHAIN;
+
+	while (kind < RANDOM && strcmp(names[kind], name))
+		kind++;
+	make_nodes(graph, nodes, (shape)kind, count);
+	while (rounds-- > 0) {
+		nodes[0]->try_put(tbb::flow::continue_msg());
+		graph.wait_for_all();
+	}
+}
+
 static void replay(shape kind, uint32_t count)
 {
 	tbb::flow::graph graph;
@@ -46,9 +71,7 @@ static void replay(shape kind, uint32_t count)
 	std::vector<double> values;
 	int rounds = count > 10000 ? 21 : 301;
 
-	for (uint32_t i = 0; i < count; i++)
-		nodes.emplace_back(new node(graph, [](const tbb::flow::continue_msg &) {}));
-	add_edges(nodes, kind);
+	make_nodes(graph, nodes, kind, count);
 	auto begin = std::chrono::steady_clock::now();
 	for (int round = -2; round < rounds; round++) {
 		if (round >= 5 &&
@@ -69,8 +92,12 @@ static void replay(shape kind, uint32_t count)
 	fflush(stdout);
 }
 
-int main()
+int main(int argc, char **argv)
 {
+	if (argc == 5 && !strcmp(argv[1], "replays")) {
+		replay_only(argv[2], (uint32_t)atoi(argv[3]), atoi(argv[4]));
+		return 0;
+	}
 	for (shape kind : { CHAIN, FORK_JOIN, RANDOM })
 		for (uint32_t count : { 10u, 1000u, 100000u })
 			replay(kind, count);
