@@ -83,6 +83,7 @@ struct npurt_graph {
 	struct npurt_stats_model *stats; /* NULL: nobody counts */
 
 	uint32_t replays;
+	uint32_t held; /* of them, by submitters that have not submitted them yet */
 	struct npurt_replay *replay;
 };
 

@@ -34,9 +34,22 @@ static struct npurt_replay *find_idle(struct npurt_graph *graph, struct npurt_fu
 		if (graph->replay[i].future)
 			continue;
 		graph->replay[i].future = future;
+		__atomic_fetch_add(&graph->held, 1, __ATOMIC_SEQ_CST);
 		return &graph->replay[i];
 	}
 	return NULL;
+}
+
+/* Under the graph's lock. */
+static bool has_idle(const struct npurt_graph *graph)
+{
+	uint32_t i;
+
+	for (i = 0; i < graph->replays; i++) {
+		if (!graph->replay[i].future)
+			return true;
+	}
+	return false;
 }
 
 static struct npurt_replay *take_idle(struct npurt_graph *graph, struct npurt_future *future)
@@ -69,13 +82,34 @@ static int wait_for_workers(struct npurt_graph *graph, struct npurt_future *futu
 	return ret;
 }
 
-/* A replay may also end without the queue: late, or refused. So nobody sleeps long for the queue alone. */
+/*
+ * One that a submitter has may also end without the queue: late, or refused. So nobody sleeps long
+ * for the queue alone.
+ */
 static int wait_a_turn(struct npurt_queue *queue, uint64_t tasks, int64_t deadline_ns)
 {
 	int64_t turn = npurt_now() + NPURT_TURN_NS;
 	int ret = npurt_queue_wait(queue, tasks, turn < deadline_ns ? turn : deadline_ns);
 
 	return ret == -ETIMEDOUT && npurt_now() < deadline_ns ? 0 : ret;
+}
+
+/* None is the queue's: how far it comes is no news. */
+static bool all_held(const struct npurt_graph *graph)
+{
+	return __atomic_load_n(&graph->held, __ATOMIC_SEQ_CST) >= graph->replays;
+}
+
+/* Until one of those who have them gives it back, or hands it to the queue. */
+static int wait_for_submitters(struct npurt_graph *graph, int64_t deadline_ns)
+{
+	int ret = 0;
+
+	pthread_mutex_lock(&graph->lock);
+	while (all_held(graph) && !has_idle(graph) && !ret)
+		ret = npurt_cond_wait(&graph->idle, &graph->lock, deadline_ns);
+	pthread_mutex_unlock(&graph->lock);
+	return ret;
 }
 
 /* Whoever looks ends the replays of one without. */
@@ -85,6 +119,8 @@ static int wait_for_queue(struct npurt_graph *graph, struct npurt_future *future
 	struct npurt_queue *queue = &graph->context->queue;
 	int ret = 0;
 
+	/* Who hands one to the queue looks for us after that. */
+	npurt_fence();
 	while (!ret) {
 		/* Looked at first: what somebody retires from here on is no reason to sleep. */
 		uint64_t retired = __atomic_load_n(&queue->retired, __ATOMIC_ACQUIRE);
@@ -92,7 +128,8 @@ static int wait_for_queue(struct npurt_graph *graph, struct npurt_future *future
 		*result = take_idle(graph, future);
 		if (*result)
 			return 0;
-		ret = wait_a_turn(queue, retired + 1, deadline_ns);
+		ret = all_held(graph) ? wait_for_submitters(graph, deadline_ns) :
+					wait_a_turn(queue, retired + 1, deadline_ns);
 	}
 	return ret;
 }
@@ -134,9 +171,22 @@ static void give_back(struct npurt_replay *replay)
 
 	pthread_mutex_lock(&graph->lock);
 	replay->future = NULL;
+	__atomic_fetch_sub(&graph->held, 1, __ATOMIC_SEQ_CST);
 	pthread_cond_signal(&graph->idle);
 	pthread_mutex_unlock(&graph->lock);
 	npurt_graph_put(graph);
+}
+
+/* It is the queue's, or the workers'. */
+static void hand_over(struct npurt_graph *graph)
+{
+	__atomic_fetch_sub(&graph->held, 1, __ATOMIC_SEQ_CST);
+	npurt_fence();
+	if (npurt_line_is_empty(&graph->line))
+		return;
+	pthread_mutex_lock(&graph->lock);
+	pthread_cond_signal(&graph->idle);
+	pthread_mutex_unlock(&graph->lock);
 }
 
 /* ------------------------------------------------------------------- submitting */
@@ -180,10 +230,12 @@ static int submit(struct npurt_graph *graph, const struct npurt_replay_options *
 	replay->deadline_ns = late;
 	npurt_count_up(&future->references);
 	ret = start(replay, deadline);
-	if (ret) {
-		npurt_future_put(future);
-		give_back(replay);
+	if (!ret) {
+		hand_over(graph);
+		return 0;
 	}
+	npurt_future_put(future);
+	give_back(replay);
 	return ret;
 }
 

@@ -26,9 +26,9 @@ struct npurt_leavers {
 struct npurt_queue;
 
 /*
- * Indices are rounded up to a multiple of this, so that what is used by every task has to be changed
- * for few of them only. Something may stay for so many packets less one too long, of those that were
- * there when it was let go of.
+ * Indices are rounded up to a multiple of this, so that what is used by every task has to be
+ * changed for few of them only. Something may stay for so many packets less one too long, of those
+ * that were there when it was let go of.
  */
 #define NPURT_LEAVE_STEP 16u
 

@@ -297,7 +297,8 @@ static bool take_bytes(struct npurt_queue *queue, uint64_t bytes)
 }
 
 /* Room for a task, of both kinds or of none. */
-static inline int take_room(struct npurt_queue *queue, const struct npurt_task *task, uint64_t *index)
+static inline int take_room(struct npurt_queue *queue, const struct npurt_task *task,
+			    uint64_t *index)
 {
 	int ret;
 

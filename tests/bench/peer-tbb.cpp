@@ -41,8 +41,8 @@ static void add_edges(std::vector<std::unique_ptr<node>> &nodes, shape kind)
 	}
 }
 
-static void make_nodes(tbb::flow::graph &graph, std::vector<std::unique_ptr<node>> &nodes, shape kind,
-		       uint32_t count)
+static void make_nodes(tbb::flow::graph &graph, std::vector<std::unique_ptr<node>> &nodes,
+		       shape kind, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		nodes.emplace_back(new node(graph, [](const tbb::flow::continue_msg &) {}));

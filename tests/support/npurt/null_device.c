@@ -13,6 +13,12 @@
 #define SEMAPHORES 256
 #define TURNS_BEFORE_YIELD 1000
 
+struct null_backend {
+	struct npurt_backend base;
+	uint64_t allowed; /* packets yet to be taken; UINT64_MAX: no end */
+	uint64_t time_outs;
+};
+
 struct null_queue {
 	struct npurt_backend_queue base;
 	struct npurt_ring ring;
@@ -146,10 +152,24 @@ static void turn(unsigned int *turns)
 		sched_yield();
 }
 
+/* May a packet be taken? */
+static bool take_leave(struct null_backend *backend)
+{
+	uint64_t allowed = __atomic_load_n(&backend->allowed, __ATOMIC_RELAXED);
+
+	while (allowed && allowed != UINT64_MAX) {
+		if (__atomic_compare_exchange_n(&backend->allowed, &allowed, allowed - 1, false,
+						__ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			return true;
+	}
+	return allowed == UINT64_MAX;
+}
+
 static void *consumer(void *argument)
 {
 	struct null_queue *queue = argument;
 	struct null_context *context = (struct null_context *)queue->base.context;
+	struct null_backend *backend = (struct null_backend *)context->base.backend;
 	uint64_t read = 0, progress = 0;
 	unsigned int turns = 0;
 
@@ -158,7 +178,8 @@ static void *consumer(void *argument)
 		uint32_t header = le32toh(
 			__atomic_load_n((const uint32_t *)(const void *)packet, __ATOMIC_ACQUIRE));
 
-		if (!(header & NPU_PACKET_PHASE) != !npurt_ring_phase(&queue->ring, read)) {
+		if (!(header & NPU_PACKET_PHASE) != !npurt_ring_phase(&queue->ring, read) ||
+		    !take_leave(backend)) {
 			turn(&turns);
 			continue;
 		}
@@ -212,12 +233,15 @@ static void doorbell(struct npurt_backend_queue *base, uint64_t index)
 
 static int wait(struct npurt_backend_context *context, const struct npurt_wait *wait)
 {
+	struct null_backend *backend = (struct null_backend *)context->backend;
 	unsigned int turns = 0;
 
 	while (le64toh(__atomic_load_n(&context->semaphores[wait->semaphore], __ATOMIC_ACQUIRE)) <
 	       wait->value) {
-		if (npurt_now() >= wait->deadline_ns)
+		if (npurt_now() >= wait->deadline_ns) {
+			__atomic_fetch_add(&backend->time_outs, 1, __ATOMIC_RELAXED);
 			return -ETIMEDOUT;
+		}
 		turn(&turns);
 	}
 	return 0;
@@ -251,7 +275,7 @@ static const struct npurt_backend_ops null_ops = {
 struct npurt_device *null_device_open(void)
 {
 	struct npurt_device *device = calloc(1, sizeof(*device));
-	struct npurt_backend *backend = calloc(1, sizeof(*backend));
+	struct null_backend *backend = calloc(1, sizeof(*backend));
 
 	if (!device || !backend) {
 		fprintf(stderr, "null device: no memory\n");
@@ -262,9 +286,10 @@ struct npurt_device *null_device_open(void)
 	/* Never unmapped: a device of a bench is not closed. */
 	device->ours = &mark;
 	device->log.fd = -1;
-	backend->ops = &null_ops;
-	backend->log = &device->log;
-	device->backend = backend;
+	backend->base.ops = &null_ops;
+	backend->base.log = &device->log;
+	backend->allowed = UINT64_MAX;
+	device->backend = &backend->base;
 	snprintf(device->info.name, sizeof(device->info.name), "null");
 	snprintf(device->info.config, sizeof(device->info.config), "npu-v3");
 	device->info.clusters = 4;
@@ -272,4 +297,30 @@ struct npurt_device *null_device_open(void)
 	device->info.local_sram_bytes = 512 << 10;
 	device->info.global_sram_bytes = 4 << 20;
 	return device;
+}
+
+void null_device_close(struct npurt_device *device)
+{
+	device->backend->ops->close(device->backend);
+	pthread_mutex_destroy(&device->start_lock);
+	free(device);
+}
+
+void null_device_stand_still(struct npurt_device *device)
+{
+	null_device_go_on(device, 0);
+}
+
+void null_device_go_on(struct npurt_device *device, uint64_t packets)
+{
+	struct null_backend *backend = (struct null_backend *)device->backend;
+
+	__atomic_store_n(&backend->allowed, packets, __ATOMIC_RELAXED);
+}
+
+uint64_t null_device_time_outs(struct npurt_device *device)
+{
+	struct null_backend *backend = (struct null_backend *)device->backend;
+
+	return __atomic_load_n(&backend->time_outs, __ATOMIC_RELAXED);
 }

@@ -162,10 +162,8 @@ static void test_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_unused),
-		cmocka_unit_test(test_used),
-		cmocka_unit_test(test_step),
-		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_unused),	cmocka_unit_test(test_used),
+		cmocka_unit_test(test_step),	cmocka_unit_test(test_order),
 		cmocka_unit_test(test_threads),
 	};
 
