@@ -4,6 +4,11 @@
 #include "precision.h"
 
 #define LAYERS_BEHIND	10
+/*
+ * For so many products the array takes eight cycles, in which the output stage could write its
+ * channels in fp32 four times: these results cost nothing but room.
+ */
+#define LONG_SUM	64
 
 struct early {
 	struct graph *graph;
@@ -24,6 +29,7 @@ static bool takes_any_float(const struct graph_node *node)
 	if (node->op == GRAPH_OP_CAST)
 		return false;
 	return graph_moves_elements(node) || on_array(node) || precision_on_vector_unit(node) ||
+	       node->op == GRAPH_OP_CONVTRANSPOSE ||
 	       (node->op == GRAPH_OP_POOL && node->attr.pool.kind != GRAPH_POOL_LP);
 }
 
@@ -74,12 +80,20 @@ static bool may_be_wide(const struct graph_value *value)
 	return true;
 }
 
+static bool is_long_sum(const struct graph_value *value)
+{
+	const struct graph_node *node = value->producer;
+
+	return node && node->op == GRAPH_OP_CONV && on_array(node) &&
+	       graph_element_count(node->inputs[GRAPH_IN_WEIGHT]) / value->dims[1] >= LONG_SUM;
+}
+
 static void decide(struct early *early)
 {
 	struct graph *graph = early->graph;
 
 	for (uint32_t i = 0; i < graph->value_count; i++)
-		if (early->behind[i] >= LAYERS_BEHIND)
+		if (early->behind[i] >= LAYERS_BEHIND || is_long_sum(graph->values[i]))
 			early->wide[class_of(early, i)] = true;
 	for (uint32_t i = 0; i < graph->value_count; i++)
 		if (!may_be_wide(graph->values[i]))
