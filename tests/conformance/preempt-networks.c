@@ -8,7 +8,6 @@
  * preemption, how long the high one takes from its doorbell, what the low one gets done. Both print
  * TAP.
  */
-#include <fcntl.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,125 +18,16 @@
 
 #include <cmocka.h>
 
-#include "../unit/firmware/host.h"
 #include "../unit/firmware/random.h"
-#include "error.h"
-#include "image.h"
 #include "machine.h"
+#include "network.h"
 #include "npu/npu_isa.h"
 
 #define LIMIT		1000000000ull
 #define TASK_MOST	100000000ull	/* cycles for a task, with all that comes between */
 #define ADDED_MOST	15000		/* cycles that a load below may add */
-#define COPIES		2		/* of arguments and outputs, used in turn */
 #define ARRIVALS_MAX	1000
 #define WAYS_MAX	10000
-
-/* A compiled network: the file, and where it is in a host's memory. */
-struct network {
-	struct npurt_source source;
-	struct npurt_image image;
-	uint64_t program, arguments[COPIES];
-	uint64_t outputs[COPIES], output_bytes;
-	uint8_t *expected;		/* the outputs of a run alone */
-	uint64_t alone, mac_alone;	/* cycles of it, and of the array in it */
-};
-
-static unsigned int checks, failures;
-
-static void check(bool good, const char *what)
-{
-	printf("%sok %u - %s\n", good ? "" : "not ", ++checks, what);
-	failures += !good;
-	fflush(stdout);
-}
-
-static void die(const char *what)
-{
-	fprintf(stderr, "preempt-networks: %s: %s\n", what, npurt_last_error());
-	exit(2);
-}
-
-static void open_network(struct network *network, const char *path)
-{
-	int fd = open(path, O_RDONLY);
-
-	if (fd < 0 || npurt_source_fd(&network->source, fd) ||
-	    npurt_image_read(&network->image, &network->source, NULL))
-		die(path);
-	if (network->image.outputs != 1)
-		die("networks here have one output");
-}
-
-static uint64_t load_part(struct host *host, struct network *network,
-			  const struct npurt_image_part *part, bool filled)
-{
-	uint64_t address = host_alloc(host, part->bytes);
-
-	if (filled && part->bytes &&
-	    network->source.read(&network->source, part->offset, host->memory + address,
-				 (size_t)part->bytes))
-		die("reading a network");
-	return address;
-}
-
-/* fp16 or bytes that any type can be: small numbers of both signs. */
-static void fill_input(uint8_t *to, uint64_t bytes)
-{
-	struct random random = { .state = 0x2468ace };
-
-	for (uint64_t i = 0; i + 1 < bytes; i += 2) {
-		uint32_t value = random_next(&random);
-
-		to[i] = (uint8_t)value;
-		to[i + 1] = (uint8_t)(0x30 + (value >> 8) % 12 + (value >> 16 & 1) * 0x80);
-	}
-}
-
-/* Program, weights, scratch and save area once; outputs and arguments twice. */
-static void place_network(struct host *host, struct network *network)
-{
-	const struct npurt_image *image = &network->image;
-	uint64_t shared[NPU_ARG_COUNT] = { 0 };
-	uint64_t save = (uint64_t)image->program.save_bytes * image->program.clusters;
-
-	network->program = load_part(host, network, &image->text, true);
-	shared[NPU_ARG_WEIGHTS] = load_part(host, network, &image->rodata, true);
-	shared[NPU_ARG_SCRATCH] = load_part(host, network, &image->bss, false);
-	shared[NPU_ARG_SAVE] = host_alloc(host, save);
-	for (uint32_t i = 0; i < image->inputs; i++) {
-		shared[NPU_ARG_FIRST_IO + i] = host_alloc(host, image->tensors[i].device_bytes);
-		fill_input(host->memory + shared[NPU_ARG_FIRST_IO + i],
-			   image->tensors[i].device_bytes);
-	}
-	network->output_bytes = image->tensors[image->inputs].device_bytes;
-	for (unsigned int copy = 0; copy < COPIES; copy++) {
-		network->outputs[copy] = host_alloc(host, network->output_bytes);
-		shared[NPU_ARG_FIRST_IO + image->inputs] = network->outputs[copy];
-		network->arguments[copy] = host_alloc(host, sizeof(shared));
-		memcpy(host->memory + network->arguments[copy], shared, sizeof(shared));
-	}
-}
-
-static void submit(struct host *host, unsigned int queue, const struct network *network,
-		   uint32_t flags)
-{
-	host_exec_task(host, queue, network->program,
-		       network->arguments[host->index[queue] % COPIES], flags);
-}
-
-/* The outputs of the queue's task number @index are there and right; they are gone afterwards. */
-static bool take_outputs(struct host *host, unsigned int queue, const struct network *network,
-			 uint64_t index)
-{
-	uint8_t *have = host->memory + network->outputs[index % COPIES];
-	bool right = host_record(host, queue, index)->status == NPU_STATUS_DONE &&
-		     !memcmp(have, network->expected, (size_t)network->output_bytes);
-
-	for (uint64_t i = 0; i < network->output_bytes; i++)
-		have[i] = (uint8_t)~network->expected[i];
-	return right;
-}
 
 enum { LOW, HIGH, QUEUES };
 
@@ -160,7 +50,7 @@ static struct host *make_host(const char *firmware, struct network *networks)
 	for (unsigned int i = 0; i < QUEUES; i++) {
 		host_context(host, 1 + i);
 		host_queue(host, i, 1 + i, i == HIGH ? 15 : 0);
-		place_network(host, &networks[i]);
+		network_place(host, &networks[i]);
 	}
 	host_idle(host, LIMIT);
 	return host;
@@ -170,20 +60,8 @@ static void run_alone(const char *firmware, struct network *networks)
 {
 	struct host *host = make_host(firmware, networks);
 
-	for (unsigned int i = 0; i < QUEUES; i++) {
-		struct network *network = &networks[i];
-
-		submit(host, i, network, 0);
-		host_ring(host, i);
-		host_idle(host, LIMIT);
-		if (host_record(host, i, 0)->status != NPU_STATUS_DONE)
-			die("a run alone failed");
-		network->alone = host_record(host, i, 0)->end - host_record(host, i, 0)->start;
-		network->mac_alone = host_record(host, i, 0)->mac_cycles;
-		network->expected = malloc((size_t)network->output_bytes);
-		memcpy(network->expected, host->memory + network->outputs[0],
-		       (size_t)network->output_bytes);
-	}
+	for (unsigned int i = 0; i < QUEUES; i++)
+		network_run_alone(host, i, &networks[i]);
 	host_destroy(host);
 }
 
@@ -247,7 +125,7 @@ static void run_through_points(const char *firmware, struct network *networks)
 	size_t count = 0;
 	bool running = false;
 
-	submit(host, LOW, network, NPU_EXEC_PREEMPT);
+	network_submit(host, LOW, network, NPU_EXEC_PREEMPT);
 	host_ring(host, LOW);
 	while (!host_record(host, LOW, 0)->status && npu_model_time(host->model) < until) {
 		bool runs = slot->phase == NPU_PHASE_TASK && !slot->task.returning;
@@ -267,7 +145,7 @@ static void run_through_points(const char *firmware, struct network *networks)
 			ways[count++].cycles = npu_model_time(host->model) - since;
 		running = runs;
 	}
-	check(take_outputs(host, LOW, network, 0),
+	check(network_take_outputs(host, LOW, network, 0),
 	      "asked to leave all the time, its results are those of a run alone, bit by bit");
 	qsort(ways, count, sizeof(*ways), compare_ways);
 	check_ways(network, ways, count, count_points(host, network));
@@ -291,10 +169,10 @@ static void keep_busy(struct load *load)
 		return;
 	while (load->taken < host_control(host, LOW)->read_index &&
 	       host_record(host, LOW, load->taken)->status)
-		load->right &= take_outputs(host, LOW, load->network, load->taken++);
+		load->right &= network_take_outputs(host, LOW, load->network, load->taken++);
 	/* No more than there are copies: what runs writes where nobody looks. */
-	while (host->index[LOW] - load->taken < COPIES)
-		submit(host, LOW, load->network, load->flags);
+	while (host->index[LOW] - load->taken < NETWORK_COPIES)
+		network_submit(host, LOW, load->network, load->flags);
 	host_ring(host, LOW);
 }
 
@@ -304,13 +182,6 @@ struct figures {
 	uint32_t preemptions;
 	bool right;
 };
-
-static int compare(const void *one, const void *other)
-{
-	uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
-
-	return a < b ? -1 : a > b;
-}
 
 static void pass(struct load *load, uint64_t until)
 {
@@ -341,7 +212,7 @@ static struct figures measure(const char *firmware, struct network *networks, bo
 
 		pass(&load, npu_model_time(host->model) + 20000 + random_below(&random, 100000));
 		rung = npu_model_time(host->model);
-		submit(host, HIGH, &networks[HIGH], flags);
+		network_submit(host, HIGH, &networks[HIGH], flags);
 		record = host_record(host, HIGH, i);
 		host_ring(host, HIGH);
 		while (!record->status) {
@@ -352,7 +223,7 @@ static struct figures measure(const char *firmware, struct network *networks, bo
 		}
 		latency[i] = record->end - rung;
 		used += record->end - record->start;
-		load.right &= take_outputs(host, HIGH, &networks[HIGH], i);
+		load.right &= network_take_outputs(host, HIGH, &networks[HIGH], i);
 	}
 	used = npu_model_time(host->model) - begin - used;
 	work = npu_model_register_read(host->model, NPU_REG_COUNTER_MAC_LO) -
@@ -361,7 +232,7 @@ static struct figures measure(const char *firmware, struct network *networks, bo
 		      (double)networks[LOW].alone / (double)used;
 	figures.preemptions = npu_model_register_read(host->model, NPU_REG_COUNTER_PREEMPTIONS_LO);
 	figures.right = load.right;
-	qsort(latency, arrivals, sizeof(*latency), compare);
+	qsort(latency, arrivals, sizeof(*latency), network_compare);
 	figures.median = latency[arrivals / 2];
 	figures.ninety_nine = latency[arrivals * 99 / 100];
 	figures.most = latency[arrivals - 1];
@@ -409,12 +280,11 @@ int main(int count, char **words)
 		fprintf(stderr, "preempt-networks: %s arrivals: give 1 to %u\n", words[4], ARRIVALS_MAX);
 		return 2;
 	}
-	open_network(&networks[LOW], words[2]);
-	open_network(&networks[HIGH], words[count == 5 ? 3 : 2]);
+	network_open(&networks[LOW], words[2]);
+	network_open(&networks[HIGH], words[count == 5 ? 3 : 2]);
 	run_alone(words[1], networks);
 	run_through_points(words[1], networks);
 	if (arrivals)
 		run_both(words[1], networks, arrivals);
-	printf("1..%u\n", checks);
-	return failures > 0;
+	return check_end();
 }
