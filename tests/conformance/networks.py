@@ -4,10 +4,11 @@
 
 usage: networks.py detectors|speech|light|large   (by NPU_BIN, NPU_CORPUS, NPU_ORACLE, NPU_SCRATCH; prints TAP)
        networks.py MODEL.onnx [--lively[=GAIN]] [NAME=SHAPE]...
+       networks.py FOLDER [--lively[=GAIN]] [NAME=SHAPE]...
 
 detectors: faces and text, on photographs. speech: the spectrogram of a voice-like signal, its embedding, and wake
 words (on random embeddings, of which they answer with more than zeros). light, large: the ONNX project's networks
-without weights, with seeded random weights. A model file by hand runs on random input;
+without weights, with seeded random weights. A model file by hand, or each of a folder's, runs on random input;
 --lively gives it other weights, for exported networks whose initial ones let signals vanish; with a GAIN where these
 vanish too, or overflow.
 
@@ -144,19 +145,33 @@ def without_weights(names):
         run_network(name, path, random_inputs)
 
 
-def by_hand(words):
-    model, name = words[0], os.path.basename(words[0])
-    for word in words[1:]:
-        if word.startswith("--lively"):
-            model = scratch("lively.onnx")
-            onnx_edit.with_lively_weights(words[0], model, SEED, float(word.partition("=")[2] or 1))
-    run_network(name, model, random_inputs, [word for word in words[1:] if not word.startswith("--")])
+def models_of(path):
+    if not os.path.isdir(path):
+        return [path]
+    return [os.path.join(path, name) for name in sorted(os.listdir(path)) if name.endswith(".onnx")]
+
+
+def shapes_of(model, words):
+    """Of the shapes in the command those of this model's inputs: one command serves a folder of models."""
+    listing = capture(os.path.join(ORACLE, "ort-run"), model, "--list")
+    inputs = [line.split()[1] for line in listing.splitlines() if line.startswith("input ")]
+    return [word for word in words if word.rpartition("=")[0] in inputs]
+
+
+def by_hand(path, words):
+    for source in models_of(path):
+        model = source
+        for word in words:
+            if word.startswith("--lively"):
+                model = scratch("lively.onnx")
+                onnx_edit.with_lively_weights(source, model, SEED, float(word.partition("=")[2] or 1))
+        run_network(os.path.basename(source), model, random_inputs, shapes_of(source, words))
 
 
 def main():
     groups = {"detectors": detectors, "speech": speech, "light": lambda: without_weights(SMALL),
               "large": lambda: without_weights(LARGE)}
-    groups.get(sys.argv[1], lambda: by_hand(sys.argv[1:]))()
+    groups.get(sys.argv[1], lambda: by_hand(sys.argv[1], sys.argv[2:]))()
     finish()
 
 
