@@ -57,7 +57,8 @@ memory_before() {
 }
 
 # Some is always elsewhere, as processors keep freed objects to themselves: up to 250 have been seen. What
-# is allowed does not depend on how much was done, so that a leak is found by doing more.
+# is allowed does not depend on how much was done, so that a leak is found by doing more: the large campaigns do
+# everything 500 times.
 enough_is_back() {
 	memory_now
 	echo "free $free_before KiB, then $free_now; shmem $shmem_before, then $shmem_now;" \

@@ -5,6 +5,7 @@
  * driver as well, with every how manyth allocation failing, which is slow.
  */
 #include "campaign_work.h"
+#include "uring.h"
 
 #define NTH_MAX 5000
 #define DEBUGFS "/sys/kernel/debug/"
@@ -18,6 +19,7 @@ struct scene {
 	void *mapping;
 	size_t mapped;
 	int made;		/* a descriptor */
+	struct uring ring;
 };
 
 struct call {
@@ -240,6 +242,38 @@ static int run_sleep(struct scene *scene)
 	return work_sleep(&scene->worker);
 }
 
+/* What io_uring had no memory for itself stays in its queue. */
+static int uring_result(struct scene *scene)
+{
+	int ret = uring_enter(&scene->ring, 1);
+
+	return ret == -EAGAIN ? -ENOMEM : ret ?: uring_next(&scene->ring).res;
+}
+
+static int run_uring_wait(struct scene *scene)
+{
+	int ret;
+
+	if (!scene->ring.unsubmitted) {
+		uring_wait(&scene->ring, scene->worker.fd, scene->worker.lane.ctx, 2, 1, 1000, 7);
+		uring_push(&scene->ring);
+	}
+	ret = uring_result(scene);
+	return ret == -ETIME ? 0 : ret ?: -EBADE;
+}
+
+static int run_uring_cancel(struct scene *scene)
+{
+	int ret;
+
+	if (!scene->ring.unsubmitted) {
+		uring_cancel(&scene->ring, scene->worker.fd, 8, 9);
+		uring_push(&scene->ring);
+	}
+	ret = uring_result(scene);
+	return ret == -ENOENT ? 0 : ret ?: -EBADE;
+}
+
 static int run_fdinfo(struct scene *scene)
 {
 	char text[4096];
@@ -266,6 +300,8 @@ static const struct call calls[] = {
 	{ "QUEUE_DESTROY", run_queue_create, run_queue_destroy, leave },
 	{ "work and SEM_WAIT", nothing, run_work, leave },
 	{ "SEM_WAIT", nothing, run_sleep, leave },
+	{ "URING_OP_WAIT", nothing, run_uring_wait, leave },
+	{ "URING_OP_CANCEL", nothing, run_uring_cancel, leave },
 	{ "fdinfo", nothing, run_fdinfo, leave },
 };
 
@@ -397,12 +433,14 @@ int main(int argc, char **argv)
 	unsigned int stride = argc > 1 ? (unsigned int)strtoul(argv[1], NULL, 10) : 0;
 	bool good = true;
 
-	if (!set_up() || scene.worker.fd < 0 || work_open(&scene.worker)) {
+	if (!set_up() || scene.worker.fd < 0 || work_open(&scene.worker) ||
+	    uring_open(&scene.ring, 4, 0)) {
 		campaign_result(false, "a kernel with fault injection, and the device");
 		return 1;
 	}
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		good &= test_call(&calls[i], &scene);
+	uring_close(&scene.ring);
 	work_let_go(&scene.worker.lane);
 	close(scene.worker.fd);
 	if (stride)

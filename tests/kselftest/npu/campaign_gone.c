@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
  * The machine takes the card away, or its program dies, while threads sleep on it: each must wake
- * with -ENODEV. Arguments: unplug and how often, or kill-device. The machine is asked by a line
+ * with -ENODEV. Arguments: unplug and how often; kill-device; or kill-device-under-rings, where
+ * nobody sleeps in the driver, and only io_uring waits. The machine is asked by a line
  * "npu-host: ..." of the output, see tests/qemu/guest_requests.py.
  */
 #include <pthread.h>
 
 #include "campaign_work.h"
+#include "uring.h"
 
 #define SLEEPERS 8
 #define PATIENCE (60 * SECOND)
@@ -83,6 +85,38 @@ static bool round_of_sleepers(const char *request)
 	return good;
 }
 
+/* The driver has to look by itself whether the device is there: uring_next() does not sleep in it. */
+static bool round_of_rings(void)
+{
+	struct worker worker = { .dice = 1, .fd = npu_open_soon(now_ns() + PATIENCE) };
+	struct uring ring;
+	int64_t before;
+	int woken = 0;
+	bool good;
+
+	if (worker.fd < 0 || work_open(&worker) || work_run(&worker) ||
+	    uring_open(&ring, SLEEPERS, 0))
+		return campaign_result(false, "the device works: %s", strerror(errno));
+	for (uint32_t i = 0; i < SLEEPERS; i++) {
+		uring_wait(&ring, worker.fd, worker.lane.ctx, i % 2 ? 3 : 4 + i, 1, URING_NEVER, i);
+		uring_push(&ring);
+	}
+	if (uring_enter(&ring, 0))
+		return campaign_result(false, "no waits");
+	usleep(300000);
+	before = now_ns();
+	ask_host("kill-device");
+	for (int i = 0; i < SLEEPERS; i++)
+		woken += uring_next(&ring).res == -ENODEV;
+	good = campaign_result(woken == SLEEPERS, "%d of %d waits end with ENODEV (%lld ms)",
+			       woken, SLEEPERS, (long long)(now_ns() - before) / MILLISECOND);
+	good &= calls_say_so(&worker);
+	uring_close(&ring);
+	work_let_go(&worker.lane);
+	close(worker.fd);
+	return good;
+}
+
 static bool disappears(void)
 {
 	int64_t deadline = now_ns() + PATIENCE;
@@ -115,5 +149,7 @@ int main(int argc, char **argv)
 		return unplug(strtoul(argv[2], NULL, 10)) ? 0 : 1;
 	if (argc == 2 && !strcmp(argv[1], "kill-device"))
 		return round_of_sleepers("kill-device") ? 0 : 1;
+	if (argc == 2 && !strcmp(argv[1], "kill-device-under-rings"))
+		return round_of_rings() ? 0 : 1;
 	return 2;
 }
