@@ -202,6 +202,7 @@ static struct npu_context *npu_context_new(struct npu_device *ndev, u32 flags)
 	xa_init_flags(&ctx->queues, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	spin_lock_init(&ctx->wait_lock);
 	INIT_LIST_HEAD(&ctx->waits);
+	INIT_LIST_HEAD(&ctx->signals);
 	INIT_LIST_HEAD(&ctx->ending);
 	ret = npu_vm_init(ndev, &ctx->vm, map_flags);
 	if (!ret)
@@ -278,6 +279,7 @@ void npu_context_shut(struct npu_context *ctx)
 	struct npu_device *ndev = ctx->ndev;
 
 	npu_semaphore_fail(ctx, -EIO, DRM_NPU_CTX_GUILTY);
+	npu_syncobj_drop(ctx);
 	mutex_lock(&ndev->hw_lock);
 	if (!ctx->gone) {
 		ctx->gone = true;

@@ -92,6 +92,8 @@ struct npu_context {
 	struct npu_watch *watches;
 	/** @waits: struct npu_wait, all of them */
 	struct list_head waits;
+	/** @signals: struct npu_sync_signal, all of them */
+	struct list_head signals;
 	/** @error: waits that are not met end with it; 0 or a negative errno */
 	int error;
 	/** @state: enum drm_npu_ctx_state of a context that is dead, else 0 */
@@ -178,6 +180,13 @@ void npu_semaphore_fail(struct npu_context *ctx, int error, u32 state);
 void npu_semaphore_queue_stopped(struct npu_context *ctx, struct npu_queue *queue, u32 error);
 void npu_semaphore_queue_gone(struct npu_context *ctx, struct npu_queue *queue);
 int npu_semaphore_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+
+/* npu_syncobj.c */
+void npu_syncobj_init(struct npu_device *ndev);
+void npu_syncobj_settle(struct npu_device *ndev);
+void npu_syncobj_drop(struct npu_context *ctx);
+int npu_sem_to_syncobj_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int npu_syncobj_to_sem_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 
 /* npu_uring.c */
 int npu_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags);

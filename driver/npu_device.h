@@ -5,9 +5,11 @@
 #include <linux/completion.h>
 #include <linux/interrupt.h>
 #include <linux/io.h>
+#include <linux/llist.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 
 #include <drm/drm_device.h>
@@ -103,6 +105,8 @@ struct npu_device {
 	void __iomem *regs;
 	/** @doorbells: bus address of BAR2 */
 	phys_addr_t doorbells;
+	/** @doorbell_regs: the same, mapped; usable as @regs is */
+	void __iomem *doorbell_regs;
 	/** @caps: what the device is */
 	struct npu_caps caps;
 	/** @firmware_version: from the image's header, not ended when it fills the field */
@@ -167,6 +171,12 @@ struct npu_device {
 	atomic_t lost_interrupts;
 	/** @backstop: looks after those who wait without sleeping */
 	struct delayed_work backstop;
+	/** @bridge: works @points and @signals off */
+	struct work_struct bridge;
+	/** @points: struct npu_sync_point that are due */
+	struct llist_head points;
+	/** @signals: struct npu_sync_signal that are due */
+	struct llist_head signals;
 
 	/** @vectors: interrupts, the first with all causes when there is only one */
 	struct npu_vector vectors[NPU_IRQ_COUNT];

@@ -32,6 +32,8 @@ static const struct drm_ioctl_desc npu_ioctls[] = {
 	NPU_IOCTL(QUEUE_CREATE, npu_queue_create_ioctl),
 	NPU_IOCTL(QUEUE_DESTROY, npu_queue_destroy_ioctl),
 	NPU_IOCTL(SEM_WAIT, npu_semaphore_wait_ioctl),
+	NPU_IOCTL(SEM_TO_SYNCOBJ, npu_sem_to_syncobj_ioctl),
+	NPU_IOCTL(SYNCOBJ_TO_SEM, npu_syncobj_to_sem_ioctl),
 };
 
 /* Bytes of each structure as it was first published, which no program's is shorter than. */
@@ -46,6 +48,8 @@ static const u16 npu_first_sizes[] = {
 	[DRM_NPU_QUEUE_CREATE] = 48,
 	[DRM_NPU_QUEUE_DESTROY] = 8,
 	[DRM_NPU_SEM_WAIT] = 40,
+	[DRM_NPU_SEM_TO_SYNCOBJ] = 32,
+	[DRM_NPU_SYNCOBJ_TO_SEM] = 40,
 };
 
 static_assert(ARRAY_SIZE(npu_first_sizes) == ARRAY_SIZE(npu_ioctls));
@@ -164,15 +168,18 @@ static void npu_postclose(struct drm_device *drm, struct drm_file *file)
 		npu_context_put(ctx);
 	}
 	xa_destroy(&nfile->contexts);
+	/* What its contexts owed counts in it. */
+	npu_syncobj_settle(nfile->ndev);
 	kfree(nfile);
 }
 
 /*
  * What the interface can do is asked by DRM_IOCTL_NPU_GET_PARAM. The version is for people:
- * 1.0	contexts, bindings, user queues, waits
+ * 1.0	contexts, bindings, user queues, waits; io_uring and syncobjs since
  */
 static const struct drm_driver npu_driver = {
-	.driver_features = DRIVER_GEM | DRIVER_COMPUTE_ACCEL,
+	.driver_features = DRIVER_GEM | DRIVER_COMPUTE_ACCEL | DRIVER_SYNCOBJ |
+			   DRIVER_SYNCOBJ_TIMELINE,
 	.name = "npu",
 	.desc = "NPU",
 	.major = 1,
@@ -195,6 +202,7 @@ static int npu_locks_init(struct npu_device *ndev)
 	spin_lock_init(&ndev->reply_lock);
 	init_completion(&ndev->mailbox_reply);
 	npu_backstop_init(ndev);
+	npu_syncobj_init(ndev);
 	/* Not in a loop: lockdep tells locks apart by where they are initialized. */
 	return drmm_mutex_init(drm, &ndev->stop_lock) ?:
 	       drmm_mutex_init(drm, &ndev->hw_lock) ?:

@@ -30,11 +30,14 @@ static int npu_pci_map(struct npu_device *ndev, struct pci_dev *pdev)
 	if (pci_resource_len(pdev, NPU_BAR_DOORBELLS) <
 	    (u64)npu_read(ndev, NPU_REG_QUEUES) * NPU_DOORBELL_STRIDE)
 		return dev_err_probe(&pdev->dev, -ENODEV, "BAR2 is too small for the doorbells\n");
-	/* Only mapped into processes, so a claim is all the driver needs itself. */
 	if (!devm_request_mem_region(&pdev->dev, pci_resource_start(pdev, NPU_BAR_DOORBELLS),
 				     pci_resource_len(pdev, NPU_BAR_DOORBELLS), "npu"))
 		return dev_err_probe(&pdev->dev, -EBUSY, "BAR2 is in use\n");
 	ndev->doorbells = pci_resource_start(pdev, NPU_BAR_DOORBELLS);
+	ndev->doorbell_regs = devm_ioremap(&pdev->dev, ndev->doorbells,
+					   pci_resource_len(pdev, NPU_BAR_DOORBELLS));
+	if (!ndev->doorbell_regs)
+		return dev_err_probe(&pdev->dev, -ENOMEM, "BAR2 cannot be mapped\n");
 	return 0;
 }
 

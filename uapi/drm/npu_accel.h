@@ -58,7 +58,9 @@ extern "C" {
  * are our own.
  *
  * Semaphores can also be waited for without a thread that sleeps: by io_uring, with the commands
- * of enum drm_npu_uring_op.
+ * of enum drm_npu_uring_op. Other processes and drivers meet them by DRM's syncobjs, whose ioctls
+ * the file takes (DRM_CAP_SYNCOBJ_TIMELINE says so): struct drm_npu_sem_to_syncobj, struct
+ * drm_npu_syncobj_to_sem.
  *
  * A doorbell is one page, to be mapped shared and for writing only. The mapping is not inherited by
  * fork(). Stores to the doorbell of a queue that is gone do nothing.
@@ -74,6 +76,8 @@ extern "C" {
 #define DRM_NPU_QUEUE_CREATE		0x07
 #define DRM_NPU_QUEUE_DESTROY		0x08
 #define DRM_NPU_SEM_WAIT		0x09
+#define DRM_NPU_SEM_TO_SYNCOBJ		0x0a
+#define DRM_NPU_SYNCOBJ_TO_SEM		0x0b
 
 /**
  * struct drm_npu_array - an array handed to the kernel
@@ -495,6 +499,65 @@ struct drm_npu_sem_wait {
 };
 
 /**
+ * struct drm_npu_sem_to_syncobj - a semaphore's growth becomes a point of a syncobj
+ * @ctx: the context
+ * @sem: index of the semaphore
+ * @value: reached when the semaphore is at least this
+ * @syncobj: handle of the syncobj
+ * @flags: zero
+ * @point: of its timeline; zero: it is one of a single fence, which is replaced
+ *
+ * Nothing is seen of it until the semaphore has grown: no fence stands for work that may never end.
+ * Then the point comes, signalled, in the order in which values are reached. Who waits for it asks
+ * for that with DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT, or by DRM_IOCTL_SYNCOBJ_EVENTFD. A timeline
+ * does not go back: a point below one that is there already adds nothing.
+ *
+ * The point also comes when a queue of the context stops or the context ends, so that nobody is
+ * left waiting. Points carry no errors: DRM_IOCTL_NPU_CTX_STATUS tells the difference.
+ *
+ * Errors: -EINVAL (flags, a semaphore the context does not have), -ENOENT (context or syncobj),
+ * -EIO (not reached, and a queue of the context has stopped or the context is dead), -EDQUOT
+ * (DRM_NPU_PARAM_PENDING_MAX are pending), -ENOMEM.
+ */
+struct drm_npu_sem_to_syncobj {
+	__u32 ctx;
+	__u32 sem;
+	__u64 value;
+	__u32 syncobj;
+	__u32 flags;
+	__u64 point;
+};
+
+/**
+ * struct drm_npu_syncobj_to_sem - a semaphore grows when a point of a syncobj is signalled
+ * @ctx: the context
+ * @queue: one of its queues; when it is destroyed before, nothing happens
+ * @syncobj: handle of the syncobj
+ * @sem: index of the semaphore
+ * @point: of its timeline, or zero
+ * @add: added to the semaphore, 1 to 2^48 - 1
+ * @flags: zero
+ * @pad: zero
+ *
+ * The call does not wait. The fence must be there, signalled or not; that it failed makes no
+ * difference.
+ *
+ * Errors: -EINVAL (flags, padding, @add, a semaphore the context does not have, a point that is not
+ * there yet), -ENOENT (context, queue or syncobj), -EIO (the context is dead), -EDQUOT
+ * (DRM_NPU_PARAM_PENDING_MAX are pending), -ENOMEM.
+ */
+struct drm_npu_syncobj_to_sem {
+	__u32 ctx;
+	__u32 queue;
+	__u32 syncobj;
+	__u32 sem;
+	__u64 point;
+	__u64 add;
+	__u32 flags;
+	__u32 pad;
+};
+
+/**
  * struct drm_npu_uring_wait - DRM_NPU_URING_OP_WAIT: complete when a semaphore has grown
  * @ctx: the context
  * @sem: index of the semaphore
@@ -550,6 +613,10 @@ struct drm_npu_uring_cancel {
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_NPU_QUEUE_DESTROY, struct drm_npu_queue_destroy)
 #define DRM_IOCTL_NPU_SEM_WAIT \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_NPU_SEM_WAIT, struct drm_npu_sem_wait)
+#define DRM_IOCTL_NPU_SEM_TO_SYNCOBJ \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_NPU_SEM_TO_SYNCOBJ, struct drm_npu_sem_to_syncobj)
+#define DRM_IOCTL_NPU_SYNCOBJ_TO_SEM \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_NPU_SYNCOBJ_TO_SEM, struct drm_npu_syncobj_to_sem)
 
 /**
  * enum drm_npu_uring_op - what io_uring can ask of the file

@@ -19,6 +19,8 @@ union fuzz_arguments {
 	struct drm_npu_queue_create queue_create;
 	struct drm_npu_queue_destroy queue_destroy;
 	struct drm_npu_sem_wait sem_wait;
+	struct drm_npu_sem_to_syncobj sem_to_syncobj;
+	struct drm_npu_syncobj_to_sem syncobj_to_sem;
 	struct drm_gem_close gem_close;
 	struct drm_prime_handle prime;
 	struct drm_version version;
@@ -185,6 +187,31 @@ static void fill_sem_wait(struct fuzz_world *world, union fuzz_arguments *args,
 	args->sem_wait.deadline_ns = now_ns() + roll(&world->dice, 2 * MILLISECOND);
 }
 
+static void fill_sem_to_syncobj(struct fuzz_world *world, union fuzz_arguments *args,
+				union fuzz_array *array)
+{
+	args->sem_to_syncobj.ctx = any_lane(world)->lane.ctx;
+	args->sem_to_syncobj.sem = roll(&world->dice, 8);
+	args->sem_to_syncobj.value = roll(&world->dice, 64);
+	args->sem_to_syncobj.syncobj = world->syncobjs[roll(&world->dice, FUZZ_SYNCOBJS)];
+	args->sem_to_syncobj.point = roll(&world->dice, 64);
+}
+
+/* A point that is there, of which one can be sure with the first syncobj only. */
+static void fill_syncobj_to_sem(struct fuzz_world *world, union fuzz_arguments *args,
+				union fuzz_array *array)
+{
+	uint32_t which = chance(world, 4) ? roll(&world->dice, FUZZ_SYNCOBJS) : 0;
+	struct fuzz_lane *lane = any_lane(world);
+
+	args->syncobj_to_sem.ctx = lane->lane.ctx;
+	args->syncobj_to_sem.queue = lane->lane.queue;
+	args->syncobj_to_sem.syncobj = world->syncobjs[which];
+	args->syncobj_to_sem.sem = roll(&world->dice, 8);
+	args->syncobj_to_sem.point = which ? roll(&world->dice, 64) : 0;
+	args->syncobj_to_sem.add = 1 + roll(&world->dice, 3);
+}
+
 /* ------------------------------------------------------------------------------- DRM's own */
 
 static void fill_gem_close(struct fuzz_world *world, union fuzz_arguments *args,
@@ -247,6 +274,8 @@ static const struct fuzz_call fuzz_calls[] = {
 	CALL(QUEUE_CREATE, fill_queue_create, done_queue_create),
 	CALL(QUEUE_DESTROY, fill_queue_destroy, NULL),
 	CALL(SEM_WAIT, fill_sem_wait, NULL),
+	CALL(SEM_TO_SYNCOBJ, fill_sem_to_syncobj, NULL),
+	CALL(SYNCOBJ_TO_SEM, fill_syncobj_to_sem, NULL),
 	{ "GEM_CLOSE", DRM_IOCTL_GEM_CLOSE, fill_gem_close, NULL },
 	{ "PRIME_HANDLE_TO_FD", DRM_IOCTL_PRIME_HANDLE_TO_FD, fill_export, done_export },
 	{ "PRIME_FD_TO_HANDLE", DRM_IOCTL_PRIME_FD_TO_HANDLE, fill_import, done_import },

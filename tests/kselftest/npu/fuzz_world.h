@@ -17,6 +17,7 @@
 
 #define FUZZ_LANES 3
 #define FUZZ_HANDLES 8
+#define FUZZ_SYNCOBJS 4
 #define FUZZ_ERRNOS 136
 #define FUZZ_PACKETS 9		/* opcodes, of which the first is none */
 #define FUZZ_CALLS_MAX 48
@@ -62,6 +63,7 @@ struct fuzz_world {
 	uint32_t memory;	/* handle of FUZZ_BYTES */
 	unsigned char *bytes;
 	uint32_t handles[FUZZ_HANDLES];
+	uint32_t syncobjs[FUZZ_SYNCOBJS];
 	int dma_buf;
 	struct uring ring;
 	bool has_ring;
@@ -186,6 +188,17 @@ static inline void fuzz_lane_close(struct fuzz_world *world, struct fuzz_lane *l
 	memset(lane, 0, sizeof(*lane));
 }
 
+/* The first has a fence from the beginning. */
+static inline void fuzz_make_syncobjs(struct fuzz_world *world)
+{
+	for (uint32_t i = 0; i < FUZZ_SYNCOBJS; i++) {
+		struct drm_syncobj_create create = { .flags = i ? 0 : DRM_SYNCOBJ_CREATE_SIGNALED };
+
+		if (!npu_call(world->fd, DRM_IOCTL_SYNCOBJ_CREATE, &create))
+			world->syncobjs[i] = create.handle;
+	}
+}
+
 static inline int fuzz_world_open(struct fuzz_world *world)
 {
 	int ret = 0;
@@ -201,6 +214,7 @@ static inline int fuzz_world_open(struct fuzz_world *world)
 	if (world->bytes == MAP_FAILED)
 		return -ENOMEM;
 	fuzz_write_programs(world);
+	fuzz_make_syncobjs(world);
 	world->dma_buf = npu_udmabuf(4 * PAGE, NULL);
 	world->has_ring = !uring_open(&world->ring, 16, 0);
 	for (uint32_t i = 0; !ret && i < FUZZ_LANES; i++)

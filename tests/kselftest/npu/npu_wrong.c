@@ -38,6 +38,8 @@ enum call {
 	QUEUE_CREATE,
 	QUEUE_DESTROY,
 	SEM_WAIT,
+	SEM_TO_SYNCOBJ,
+	SYNCOBJ_TO_SEM,
 };
 
 union arguments {
@@ -51,6 +53,8 @@ union arguments {
 	struct drm_npu_queue_create queue_create;
 	struct drm_npu_queue_destroy queue_destroy;
 	struct drm_npu_sem_wait sem_wait;
+	struct drm_npu_sem_to_syncobj sem_to_syncobj;
+	struct drm_npu_syncobj_to_sem syncobj_to_sem;
 	unsigned char bytes[256];
 };
 
@@ -71,12 +75,15 @@ static const unsigned long requests[] = {
 	[QUEUE_CREATE] = DRM_IOCTL_NPU_QUEUE_CREATE,
 	[QUEUE_DESTROY] = DRM_IOCTL_NPU_QUEUE_DESTROY,
 	[SEM_WAIT] = DRM_IOCTL_NPU_SEM_WAIT,
+	[SEM_TO_SYNCOBJ] = DRM_IOCTL_NPU_SEM_TO_SYNCOBJ,
+	[SYNCOBJ_TO_SEM] = DRM_IOCTL_NPU_SYNCOBJ_TO_SEM,
 };
 
 /* Bytes of each structure as it was first published: what the oldest program hands in. */
 static const size_t first_bytes[] = {
 	[GET_PARAM] = 16, [GEM_CREATE] = 16, [GEM_INFO] = 24, [CTX_CREATE] = 40, [CTX_DESTROY] = 8,
 	[CTX_STATUS] = 56, [VM_BIND] = 24, [QUEUE_CREATE] = 48, [QUEUE_DESTROY] = 8, [SEM_WAIT] = 40,
+	[SEM_TO_SYNCOBJ] = 32, [SYNCOBJ_TO_SEM] = 40,
 };
 
 /* A file with one of everything, beside another that has more. */
@@ -84,6 +91,7 @@ struct world {
 	int fd, other;
 	struct npu_lane lane;
 	uint32_t handle;
+	uint32_t syncobj; /* its fence is there, and signalled */
 	uint64_t stand_in[STAND_INS];
 	unsigned char *page; /* with nothing behind it */
 };
@@ -105,6 +113,13 @@ static uint32_t second_queue(const struct npu_lane *lane)
 	};
 
 	return npu_call(lane->fd, DRM_IOCTL_NPU_QUEUE_CREATE, &create) ? 0 : create.queue;
+}
+
+static uint32_t signalled_syncobj(int fd)
+{
+	struct drm_syncobj_create create = { .flags = DRM_SYNCOBJ_CREATE_SIGNALED };
+
+	return npu_call(fd, DRM_IOCTL_SYNCOBJ_CREATE, &create) ? 0 : create.handle;
 }
 
 static bool world_others(struct world *world)
@@ -134,6 +149,7 @@ static bool world_open(struct world *world)
 	if (world->fd < 0 || world->other < 0 || npu_lane_open(&world->lane, world->fd))
 		return false;
 	world->handle = npu_buffer(world->fd, BYTES);
+	world->syncobj = signalled_syncobj(world->fd);
 	world->stand_in[CLOSED_HANDLE] = npu_buffer(world->fd, PAGE);
 	world->stand_in[DESTROYED_CONTEXT] = npu_context(world->fd);
 	world->page = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
@@ -203,6 +219,17 @@ static void fill(const struct world *world, enum call call, union arguments *arg
 		array.stride = sizeof(element->sem);
 		args->sem_wait = (struct drm_npu_sem_wait){ .ctx = world->lane.ctx, .sems = array };
 		break;
+	case SEM_TO_SYNCOBJ:
+		args->sem_to_syncobj = (struct drm_npu_sem_to_syncobj){
+			.ctx = world->lane.ctx, .sem = 2, .syncobj = world->syncobj,
+		};
+		break;
+	case SYNCOBJ_TO_SEM:
+		args->syncobj_to_sem = (struct drm_npu_syncobj_to_sem){
+			.ctx = world->lane.ctx, .queue = world->lane.queue,
+			.syncobj = world->syncobj, .sem = 9, .add = 1,
+		};
+		break;
 	}
 }
 
@@ -269,6 +296,8 @@ CONTEXT(bind, VM_BIND, struct drm_npu_vm_bind);
 CONTEXT(queue, QUEUE_CREATE, struct drm_npu_queue_create);
 CONTEXT(queue_destroy, QUEUE_DESTROY, struct drm_npu_queue_destroy);
 CONTEXT(wait, SEM_WAIT, struct drm_npu_sem_wait);
+CONTEXT(point, SEM_TO_SYNCOBJ, struct drm_npu_sem_to_syncobj);
+CONTEXT(fence, SYNCOBJ_TO_SEM, struct drm_npu_syncobj_to_sem);
 
 /* The same of every array. */
 #define ARRAY(prefix, of, type, array_of, most) \
@@ -360,6 +389,33 @@ SEM(largest, sem, PUT(UINT32_MAX, -EINVAL));
 SEM(pad, pad, PUT(1, -EINVAL));
 SEM(not_met, value, PUT(1, -ETIME));
 
+#define POINT(name, member, ...) \
+	FIELD(point_ ## name, SEM_TO_SYNCOBJ, struct drm_npu_sem_to_syncobj, member, __VA_ARGS__)
+POINT(sem_beyond, sem, PUT(256, -EINVAL));
+POINT(largest_sem, sem, PUT(UINT32_MAX, -EINVAL));
+POINT(no_syncobj, syncobj, PUT(0, -ENOENT));
+POINT(unknown_syncobj, syncobj, PUT(900, -ENOENT));
+POINT(largest_syncobj, syncobj, PUT(UINT32_MAX, -ENOENT));
+POINT(flag, flags, PUT(1, -EINVAL));
+POINT(flag_last, flags, PUT(1u << 31, -EINVAL));
+
+#define FENCE(name, member, ...) \
+	FIELD(fence_ ## name, SYNCOBJ_TO_SEM, struct drm_npu_syncobj_to_sem, member, __VA_ARGS__)
+FENCE(no_queue, queue, PUT(0, -ENOENT));
+FENCE(unknown_queue, queue, PUT(900, -ENOENT));
+FENCE(others_queue, queue, PUT_STAND_IN(OTHERS_QUEUE, -ENOENT));
+FENCE(second_contexts_queue, queue, PUT_STAND_IN(SECOND_CONTEXTS_QUEUE, -ENOENT));
+FENCE(no_syncobj, syncobj, PUT(0, -ENOENT));
+FENCE(unknown_syncobj, syncobj, PUT(900, -ENOENT));
+FENCE(largest_syncobj, syncobj, PUT(UINT32_MAX, -ENOENT));
+FENCE(sem_beyond, sem, PUT(256, -EINVAL));
+FENCE(largest_sem, sem, PUT(UINT32_MAX, -EINVAL));
+FENCE(no_such_point, point, PUT(1, -EINVAL));
+FENCE(nothing_to_add, add, PUT(0, -EINVAL));
+FENCE(too_much_to_add, add, PUT(1ull << 48, -EINVAL));
+FENCE(flag, flags, PUT(1, -EINVAL));
+FENCE(pad, pad, PUT(1, -EINVAL));
+
 FIXTURE_SETUP(field)
 {
 	ASSERT_TRUE(world_open(&self->world));
@@ -415,6 +471,8 @@ STRUCTURE(VM_BIND);
 STRUCTURE(QUEUE_CREATE);
 STRUCTURE(QUEUE_DESTROY);
 STRUCTURE(SEM_WAIT);
+STRUCTURE(SEM_TO_SYNCOBJ);
+STRUCTURE(SYNCOBJ_TO_SEM);
 
 FIXTURE_SETUP(structure)
 {
