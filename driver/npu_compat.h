@@ -3,8 +3,16 @@
 #ifndef __NPU_COMPAT_H__
 #define __NPU_COMPAT_H__
 
+#include <linux/dma-mapping.h>
 #include <linux/hrtimer.h>
 #include <linux/io_uring/cmd.h>
+
+/* Processor and device work on the same memory, not on copies: it may be mapped more than once. */
+#ifdef DMA_ATTR_REQUIRE_COHERENT
+#define NPU_DMA_ATTRS	DMA_ATTR_REQUIRE_COHERENT
+#else
+#define NPU_DMA_ATTRS	0
+#endif
 
 static inline void npu_hrtimer_setup(struct hrtimer *timer,
 				     enum hrtimer_restart (*function)(struct hrtimer *),

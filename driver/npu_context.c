@@ -7,6 +7,7 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 
+#include "npu_compat.h"
 #include "npu_context.h"
 
 /**
@@ -73,7 +74,8 @@ static int npu_context_area_init(struct npu_context *ctx)
 	ctx->values = page_address(ctx->area);
 	ctx->status = (__le32 *)((void *)ctx->values + values);
 	ctx->counters = (void *)ctx->values + npu_context_counters_offset(ctx);
-	ctx->area_dma = dma_map_page(dev, ctx->area, 0, ctx->area_bytes, DMA_BIDIRECTIONAL);
+	ctx->area_dma = dma_map_page_attrs(dev, ctx->area, 0, ctx->area_bytes,
+					   DMA_BIDIRECTIONAL, NPU_DMA_ATTRS);
 	if (dma_mapping_error(dev, ctx->area_dma)) {
 		__free_pages(ctx->area, ctx->area_order);
 		ctx->area = NULL;
@@ -98,7 +100,8 @@ static void npu_context_area_unmap(struct npu_context *ctx)
 		dma_free_coherent(dev, PAGE_ALIGN(npu_context_values_bytes(ctx)), thresholds,
 				  ctx->thresholds_dma);
 	if (ctx->area)
-		dma_unmap_page(dev, ctx->area_dma, ctx->area_bytes, DMA_BIDIRECTIONAL);
+		dma_unmap_page_attrs(dev, ctx->area_dma, ctx->area_bytes, DMA_BIDIRECTIONAL,
+				     NPU_DMA_ATTRS);
 }
 
 static void npu_context_free(struct kref *ref)

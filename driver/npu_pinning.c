@@ -7,6 +7,7 @@
 #include <drm/drm_device.h>
 #include <drm/drm_gem.h>
 
+#include "npu_compat.h"
 #include "npu_gem.h"
 
 static void npu_pinning_unmap(struct npu_pinning *pinning)
@@ -18,7 +19,7 @@ static void npu_pinning_unmap(struct npu_pinning *pinning)
 						  DMA_BIDIRECTIONAL);
 		dma_buf_detach(npu_import_dma_buf(pinning->obj), pinning->attachment);
 	} else {
-		dma_unmap_sgtable(dev, &pinning->own, DMA_BIDIRECTIONAL, 0);
+		dma_unmap_sgtable(dev, &pinning->own, DMA_BIDIRECTIONAL, NPU_DMA_ATTRS);
 		sg_free_table(&pinning->own);
 	}
 }
@@ -107,7 +108,7 @@ static int npu_pinning_map_pages(struct npu_pinning *pinning)
 						dma_get_max_seg_size(dev), GFP_KERNEL_ACCOUNT);
 	if (ret)
 		return ret;
-	ret = dma_map_sgtable(dev, &pinning->own, DMA_BIDIRECTIONAL, 0);
+	ret = dma_map_sgtable(dev, &pinning->own, DMA_BIDIRECTIONAL, NPU_DMA_ATTRS);
 	if (ret) {
 		sg_free_table(&pinning->own);
 		return ret;

@@ -147,6 +147,16 @@ TEST_F(bind, twice_at_one_place)
 	EXPECT_EQ(0, npu_bind(self->fd, self->ctx, self->handle, VA + BYTES, BYTES));
 }
 
+/* Kernels that look after DMA count how often a page is mapped, and not far. */
+TEST_F(bind, often_at_other_places)
+{
+	uint64_t i;
+
+	for (i = 0; i < 32; i++)
+		ASSERT_EQ(0, npu_bind(self->fd, self->ctx, self->handle, VA + i * BYTES, BYTES));
+	EXPECT_EQ(0, npu_unbind(self->fd, self->ctx, VA, 32 * BYTES));
+}
+
 TEST_F(bind, unmap_cuts)
 {
 	ASSERT_EQ(0, npu_bind(self->fd, self->ctx, self->handle, VA, BYTES));
