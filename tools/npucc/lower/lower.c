@@ -4,6 +4,7 @@
 #include "lower.h"
 
 #include <endian.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "../support/half.h"
@@ -71,11 +72,13 @@ int ring_init(struct ring *ring, struct lower *lower, uint32_t cluster, enum npu
 		.slots = slots,
 		.total = total,
 	};
-	if (bytes > UINT32_MAX)
-		return -1;
-	ring->base = lower_local(lower, cluster, (uint32_t)bytes);
+	ring->base = bytes > UINT32_MAX ? UINT32_MAX :
+					  lower_local(lower, cluster, (uint32_t)bytes);
 	if (ring->base == UINT32_MAX)
-		return -1;
+		return diag_error(lower->diag,
+				  "node '%s' (%s): %" PRIu32 " buffers of %" PRIu32 " bytes do not fit what is left of %" PRIu32 " bytes of local SRAM; raise --max-sram-bytes or lower --pipeline-stages",
+				  lower->node->name, lower->node->op_type, slots, slot_bytes,
+				  lower->local_limit);
 	ring->full = lower_token(lower, cluster);
 	ring->free = lower_token(lower, cluster);
 	return 0;
@@ -287,6 +290,7 @@ int lower_node(struct lower *lower, struct graph_node *node)
 	if (!function)
 		return diag_error(lower->diag, "node '%s' (%s) has no lowering for this device",
 				  node->name, node->op_type);
+	lower->node = node;
 	memset(lower->local_used, 0, sizeof(lower->local_used));
 	memset(lower->tokens_used, 0, sizeof(lower->tokens_used));
 	lower->shared_used = 0;

@@ -46,6 +46,7 @@ struct lower {
 	uint32_t pipeline_stages;	/* 1: no double buffering; 2, 3 */
 	uint32_t tile_min, tile_max;	/* output positions of a tile; 0: no bound */
 	/* state of the open layer */
+	const struct graph_node *node;
 	uint32_t local_used[NPU_PROGRAM_CLUSTERS_MAX];
 	uint32_t tokens_used[NPU_PROGRAM_CLUSTERS_MAX];
 	uint32_t shared_used;
@@ -115,6 +116,7 @@ struct ring {
 	uint32_t produced, consumed, total;
 };
 
+/* ring_init - 0, or -1 with a sentence in the diagnostics when local SRAM has no room. */
 int ring_init(struct ring *ring, struct lower *lower, uint32_t cluster, enum npu_engine producer,
 	      enum npu_engine consumer, uint32_t slot_bytes, uint32_t slots, uint32_t total);
 uint32_t ring_produce_begin(struct ring *ring);	/* local offset of the slot */

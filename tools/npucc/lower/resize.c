@@ -290,12 +290,15 @@ static int open_buffers(struct resize *resize, struct buffers *buffers, uint32_t
 	out = (uint32_t)(tile.elements * resize->out) * NPU_DTYPE_BYTES(space->operand[0].dtype);
 	buffers->stream = lower->streams[cluster];
 	buffers->sum = lower_local(lower, cluster, (uint32_t)(tile.elements * resize->out) * 4);
-	if (buffers->sum == UINT32_MAX ||
-	    ring_init(&buffers->in, lower, cluster, NPU_ENGINE_DMA0, NPU_ENGINE_VECTOR, in,
+	if (buffers->sum == UINT32_MAX)
+		return diag_error(lower->diag,
+				  "node '%s' (%s): the sums of an interpolated tile do not fit what is left of %u bytes of local SRAM; raise --max-sram-bytes",
+				  lower->node->name, lower->node->op_type, lower->local_limit);
+	if (ring_init(&buffers->in, lower, cluster, NPU_ENGINE_DMA0, NPU_ENGINE_VECTOR, in,
 		      lower->pipeline_stages, tiles) ||
 	    ring_init(&buffers->out, lower, cluster, NPU_ENGINE_VECTOR, NPU_ENGINE_DMA1, out,
 		      lower->pipeline_stages, tiles))
-		return diag_error(lower->diag, "no room in local SRAM for an interpolation's buffers");
+		return -1;
 	return 0;
 }
 
