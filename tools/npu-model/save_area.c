@@ -14,8 +14,13 @@ static bool check_range(const struct npu_task *task, struct npu_point_range *ran
 	range->bytes = le32toh(range->bytes);
 	if (range->space == NPU_SPACE_LOCAL)
 		limit = task->config.local_bytes;
+	else if (range->space == NPU_POINT_SUMS)
+		limit = task->config.acc_bytes;
 	else if (range->space != NPU_SPACE_GLOBAL)
 		return false;
+	/* The halves are memories of their own. */
+	if (range->space == NPU_POINT_SUMS && range->offset < limit / 2)
+		limit /= 2;
 	return !range->reserved && range->bytes && range->bytes <= NPU_POINT_BYTES_MAX &&
 	       range->offset <= limit && range->bytes <= limit - range->offset;
 }
@@ -77,9 +82,14 @@ bool npu_point_read(struct npu_model *model, const struct npu_task *task, uint32
 uint8_t *npu_save_range(struct npu_model *model, const struct npu_task *task, unsigned int cluster,
 			const struct npu_point_range *range)
 {
+	const struct npu_cluster_memory *memory = &model->clusters[task->cluster[cluster]].memory;
+	uint32_t half_bytes = model->config.acc_bytes / 2;
+
 	if (range->space == NPU_SPACE_GLOBAL)
 		return model->global + task->window_base + range->offset;
-	return model->clusters[task->cluster[cluster]].memory.local + range->offset;
+	if (range->space == NPU_POINT_SUMS)
+		return memory->acc[range->offset / half_bytes] + range->offset % half_bytes;
+	return memory->local + range->offset;
 }
 
 uint64_t npu_save_latency(struct npu_model *model, const struct npu_task *task,

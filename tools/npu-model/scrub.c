@@ -131,6 +131,8 @@ void npu_scrub_restored(struct npu_model *model, const struct npu_task *task, un
 
 	if (range->space == NPU_SPACE_GLOBAL)
 		memset(model->global_owner + first, npu_owner_mark(task->context), last - first + 1);
+	else if (range->space == NPU_POINT_SUMS)
+		residue->halves |= (uint8_t)(1u << range->offset / (model->config.acc_bytes / 2));
 	else if (residue->local_end < range->offset + range->bytes)
 		residue->local_end = range->offset + range->bytes;
 }

@@ -302,11 +302,13 @@ struct npu_point {
 #define NPU_POINT_FLAGS_ALL	0x1u
 
 struct npu_point_range {
-	__le32 space;		/* enum npu_space: local SRAM of the cluster, or the window */
+	__le32 space;		/* NPU_SPACE_LOCAL, NPU_SPACE_GLOBAL: the window, NPU_POINT_SUMS */
 	__le32 offset;
 	__le32 bytes;		/* 1.. */
 	__le32 reserved;
 };
+
+#define NPU_POINT_SUMS		3u	/* accumulators: the first half's bytes, then the second one's */
 
 #define NPU_POINT_RANGES_MAX	32
 #define NPU_POINT_BYTES_MAX	65536	/* of the ranges, a cluster */
