@@ -18,6 +18,9 @@ CORPUS = os.environ["NPU_CORPUS"]
 MNIST = "mnist/usr/share/doc/migraphx/examples/vision/cpp_mnist/mnist-8"
 SCRATCH = os.environ["NPU_SCRATCH"]
 WINDOW = 7 << 19
+# Cycles from a point to the next one at most. 5,000 are wanted; what keeps the others from it is in
+# Documentation/compiler.rst, "Points". Where they are fewer they are to be lowered here.
+WAYS = {"small": 5000, "points": 6600, "both": 6600}
 
 
 def compile_model(name, *words):
@@ -32,12 +35,16 @@ def run(*words):
     return subprocess.run([os.environ["NPU_PREEMPT"], sys.argv[1], *words], check=False).returncode
 
 
+def run_ways(*words):
+    return run(str(WAYS[sys.argv[2]]), *words)
+
+
 def main():
     if sys.argv[2] == "points":
         network = compile_model("ocr/assets/ch_PP-OCRv4_rec_infer", "--shape", "x=1x3x48x160")
-        sys.exit(run(network))
+        sys.exit(run_ways(network))
     if sys.argv[2] == "small":
-        sys.exit(run(compile_model(MNIST)))
+        sys.exit(run_ways(compile_model(MNIST)))
     high = compile_model("ocr/assets/ch_ppocr_mobile_v2.0_cls_infer", "--shape", "x=1x3x48x192")
     if sys.argv[2] == "overload":
         normal = compile_model("ocr/assets/ch_PP-OCRv4_rec_infer", "--shape", "x=1x3x48x320", "--max-window-bytes",
@@ -45,7 +52,7 @@ def main():
         sys.exit(run(high, normal, compile_model(MNIST), os.environ.get("NPU_ARRIVALS", "60")))
     low = compile_model("ocr/assets/ch_PP-OCRv4_det_infer", "--shape", "x=1x3x320x320", "--max-window-bytes",
                         str(WINDOW))
-    sys.exit(run(low, high, os.environ.get("NPU_ARRIVALS", "40")))
+    sys.exit(run_ways(low, high, os.environ.get("NPU_ARRIVALS", "40")))
 
 
 main()

@@ -148,7 +148,7 @@ static void longest_way(void **state)
 	points_layer(bench.points, 100);
 	assert_int_equal(points_longest(bench.points), 1350);
 	points_add(bench.points, POINTS_WHOLE / 2);
-	points_layer(bench.points, 2000);
+	assert_int_equal(points_layer(bench.points, 2000), 1000);
 	assert_int_equal(points_longest(bench.points), 1350);
 	bench_close(&bench);
 }
@@ -166,6 +166,30 @@ static void points_out_of_order(void **state)
 	assert_null(points_error(bench.points));
 	points_add(bench.points, POINTS_WHOLE / 8);
 	assert_non_null(points_error(bench.points));
+	bench_close(&bench);
+}
+
+static void sums_have_a_space_of_their_own(void **state)
+{
+	const struct npu_point_range *range;
+	struct bench bench;
+	uint32_t point;
+
+	(void)state;
+	bench_open(&bench);
+	point = points_add(bench.points, POINTS_WHOLE);
+	points_save_sums(bench.points, point, 1, 32768, 10240);
+	points_save(bench.points, point, 1, 64, 128);
+	for (unsigned int cluster = 0; cluster < CLUSTERS; cluster++)
+		points_here(bench.points, point, cluster, bench.streams[cluster]);
+	write_all(&bench, 0);
+	assert_int_equal(table_of(&bench, 0, 0)->count, 0);
+	assert_int_equal(table_of(&bench, 1, 0)->count, 2);
+	range = (const struct npu_point_range *)(table_of(&bench, 1, 0) + 1);
+	assert_int_equal(range[0].space, NPU_POINT_SUMS);
+	assert_int_equal(range[0].offset, 32768);
+	assert_int_equal(range[0].bytes, 10240);
+	assert_int_equal(range[1].space, NPU_SPACE_LOCAL);
 	bench_close(&bench);
 }
 
@@ -210,6 +234,7 @@ int main(void)
 		cmocka_unit_test(ranges_and_resume),
 		cmocka_unit_test(longest_way),
 		cmocka_unit_test(points_out_of_order),
+		cmocka_unit_test(sums_have_a_space_of_their_own),
 		cmocka_unit_test(too_many_ranges),
 		cmocka_unit_test(too_many_bytes),
 	};

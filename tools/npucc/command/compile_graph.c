@@ -117,6 +117,7 @@ static int lower_layers(struct backend *backend, struct compile_report *report)
 	graph_for_each_node(lower->graph, node, following)
 	{
 		struct program_layer *layer = &program->layers[program->layer_count];
+		uint64_t way;
 
 		if (layout_is_view(node))
 			continue;
@@ -128,7 +129,7 @@ static int lower_layers(struct backend *backend, struct compile_report *report)
 		estimate_layer(lower, backend->registers, layer->start, &lower->figures);
 		if (lower->prefetch)
 			prefetch_layer(lower->prefetch, node, &lower->figures);
-		points_layer(lower->points, lower->figures.cycles);
+		way = points_layer(lower->points, lower->figures.cycles);
 		layer->macs = lower->figures.macs;
 		layer->predicted_cycles = lower->figures.cycles;
 		layer->dram_bytes = lower->figures.dram_bytes;
@@ -138,9 +139,9 @@ static int lower_layers(struct backend *backend, struct compile_report *report)
 		if (lower->log)
 			fprintf(lower->log,
 				"layer %u: %s (%s): %" PRIu64 " MACs, %" PRIu64 " cycles, %" PRIu64
-				" DRAM bytes\n",
+				" DRAM bytes, a point every %" PRIu64 " cycles\n",
 				layer->mark, layer->name, layer->op, layer->macs,
-				layer->predicted_cycles, layer->dram_bytes);
+				layer->predicted_cycles, layer->dram_bytes, way);
 	}
 	return 0;
 }

@@ -112,8 +112,8 @@ void points_barrier(struct points *points, uint32_t point, uint32_t cluster, str
 		points->list[point].part[cluster].at = at;
 }
 
-void points_save(struct points *points, uint32_t point, uint32_t cluster, uint32_t offset,
-		 uint32_t bytes)
+static void add_range(struct points *points, uint32_t point, uint32_t cluster, uint32_t space,
+		      uint32_t offset, uint32_t bytes)
 {
 	struct part *part;
 
@@ -127,10 +127,22 @@ void points_save(struct points *points, uint32_t point, uint32_t cluster, uint32
 	}
 	part->bytes += bytes;
 	part->range[part->count++] = (struct npu_point_range){
-		.space = htole32(NPU_SPACE_LOCAL),
+		.space = htole32(space),
 		.offset = htole32(offset),
 		.bytes = htole32(bytes),
 	};
+}
+
+void points_save(struct points *points, uint32_t point, uint32_t cluster, uint32_t offset,
+		 uint32_t bytes)
+{
+	add_range(points, point, cluster, NPU_SPACE_LOCAL, offset, bytes);
+}
+
+void points_save_sums(struct points *points, uint32_t point, uint32_t cluster, uint32_t offset,
+		      uint32_t bytes)
+{
+	add_range(points, point, cluster, NPU_POINT_SUMS, offset, bytes);
 }
 
 struct stream *points_resume(struct points *points, uint32_t point, uint32_t cluster)
@@ -151,24 +163,27 @@ struct stream *points_resume(struct points *points, uint32_t point, uint32_t clu
 	return part->resume;
 }
 
-void points_layer(struct points *points, uint64_t cycles)
+uint64_t points_layer(struct points *points, uint64_t cycles)
 {
-	uint64_t before = 0;
+	uint64_t before = 0, longest = 0;
 	uint32_t i;
 
 	for (i = points->layer_first; i < points->count; i++) {
 		uint64_t at = cycles * points->list[i].done / POINTS_WHOLE;
 
 		points->since += at - before;
-		if (points->since > points->longest)
-			points->longest = points->since;
+		if (points->since > longest)
+			longest = points->since;
 		points->since = 0;
 		before = at;
 	}
 	points->since += cycles - before;
-	if (points->since > points->longest)
-		points->longest = points->since;
+	if (points->since > longest)
+		longest = points->since;
 	points->layer_first = points->count;
+	if (longest > points->longest)
+		points->longest = longest;
+	return longest;
 }
 
 uint64_t points_longest(const struct points *points)

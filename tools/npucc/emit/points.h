@@ -38,14 +38,21 @@ void points_barrier(struct points *points, uint32_t point, uint32_t cluster,
 void points_save(struct points *points, uint32_t point, uint32_t cluster, uint32_t offset,
 		 uint32_t bytes);
 
+/* points_save_sums - the same of its accumulators; the second half follows the first one. */
+void points_save_sums(struct points *points, uint32_t point, uint32_t cluster, uint32_t offset,
+		      uint32_t bytes);
+
 /*
  * points_resume - the stream that runs first when the task comes back to @point; it is ended by
  * points_write(). NULL when out of memory.
  */
 struct stream *points_resume(struct points *points, uint32_t point, uint32_t cluster);
 
-/* points_layer - a layer ends that takes @cycles; the points since the last call are in it. */
-void points_layer(struct points *points, uint64_t cycles);
+/*
+ * points_layer - a layer ends that takes @cycles; the points since the last call are in it. Returns
+ * the longest way to one of them, or from the last of them to the end.
+ */
+uint64_t points_layer(struct points *points, uint64_t cycles);
 
 /* points_longest - predicted cycles between two points, or from a point to an end, at most. */
 uint64_t points_longest(const struct points *points);

@@ -490,6 +490,14 @@ void stream_mark(struct stream *stream, enum npu_engine engine, uint32_t index)
 	stream_emit(stream, engine, &insn);
 }
 
+void stream_wait(struct stream *stream)
+{
+	struct npu_insn sync = stream_sync(NPU_ENGINE_FRONT);
+
+	if (stream->needs[NPU_ENGINE_FRONT].count)
+		stream_emit(stream, NPU_ENGINE_FRONT, &sync);
+}
+
 /* Waits nobody took yet must not be lost when the front end itself acts. */
 static void stream_flush_needs(struct stream *stream)
 {

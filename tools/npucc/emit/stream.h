@@ -72,6 +72,9 @@ void stream_need(struct stream *stream, enum npu_engine engine, unsigned int tok
 /* stream_give - the last instruction emitted on @engine releases @token. */
 void stream_give(struct stream *stream, enum npu_engine engine, unsigned int token);
 
+/* stream_wait - decode itself waits for what NPU_ENGINE_FRONT needs. */
+void stream_wait(struct stream *stream);
+
 /* -------------------------------------------------------------- instructions */
 void stream_dma(struct stream *stream, unsigned int channel, const struct npu_td *dst,
 		const struct npu_td *src, uint16_t multicast);

@@ -14,30 +14,141 @@
 
 #define COPY_TILE_ELEMENTS (1 << 20)
 
+/* Cycles of transfers between two points, as predicted. */
+#define GROUP_CYCLES 1500u
+
+/* Of all clusters' transfers, for @elements. */
+static uint64_t copy_cycles(const struct lower *lower, const struct placement *out,
+			    const struct placement *in, uint64_t elements)
+{
+	uint64_t bytes = elements * NPU_DTYPE_BYTES(out->dtype), dram = 0;
+
+	dram += out->argument == STREAM_ARGUMENT_GLOBAL ? 0 : bytes;
+	dram += in->argument == STREAM_ARGUMENT_GLOBAL ? 0 : bytes;
+	return dram ? dram / lower->config->dram_bytes :
+		      bytes / lower->clusters / lower->config->dma_layout_bytes;
+}
+
+/* Of one transfer: one on each channel of each cluster make a group. */
+static int64_t transfer_elements(const struct lower *lower, const struct placement *out,
+				 const struct placement *in)
+{
+	uint64_t group = (uint64_t)COPY_TILE_ELEMENTS * GROUP_CYCLES /
+			 (copy_cycles(lower, out, in, COPY_TILE_ELEMENTS) + 1);
+	int64_t elements = (int64_t)(group / lower->clusters / 2);
+
+	return elements < COPY_TILE_ELEMENTS ? elements + 1 : COPY_TILE_ELEMENTS;
+}
+
+/* A region's transfers, in groups with a point between each two. */
+struct region {
+	struct lower *lower;
+	const struct tiling *tiling;
+	const struct placement *out, *in;
+	uint32_t points, first_point;
+};
+
+static void move(const struct region *region, uint32_t cluster, uint64_t index)
+{
+	struct npu_td source, target;
+	struct tile tile;
+
+	tile_at(region->tiling, index, &tile);
+	target = td_dram(region->out->argument, tile.offset[0], region->out->dtype, tile.dims,
+			 tile.strides[0]);
+	source = td_dram(region->in->argument, tile.offset[1], region->in->dtype, tile.dims,
+			 tile.strides[1]);
+	stream_dma(region->lower->streams[cluster], (unsigned int)(index & 1), &target, &source, 0);
+}
+
+/*
+ * Decode is not to run on to the end of the layer: it stands at a point until the group before the
+ * last one is done, while the last one keeps the channels busy.
+ */
+static void move_groups(const struct region *region, uint32_t cluster, uint64_t first,
+			uint64_t last)
+{
+	struct stream *stream = region->lower->streams[cluster];
+	const unsigned int token[2] = { lower_token(region->lower, cluster),
+					lower_token(region->lower, cluster) };
+	bool given[2] = { false, false };
+	uint64_t at = first;
+
+	for (uint32_t group = 0; group <= region->points; group++) {
+		uint64_t end = first + (last - first) * (group + 1) / (region->points + 1);
+		bool moved[2] = { false, false };
+
+		for (; at < end; at++) {
+			move(region, cluster, at);
+			moved[at & 1] = true;
+		}
+		if (group == region->points)
+			break;
+		for (unsigned int channel = 0; channel < 2; channel++) {
+			if (given[channel])
+				stream_need(stream, NPU_ENGINE_FRONT, token[channel]);
+			given[channel] = moved[channel] && group + 1 < region->points;
+			if (given[channel])
+				stream_give(stream, NPU_ENGINE_DMA0 + channel, token[channel]);
+		}
+		stream_wait(stream);
+		points_here(region->lower->points, region->first_point + group, cluster, stream);
+	}
+	/* All of them were taken. */
+	region->lower->tokens_used[cluster] -= 2;
+}
+
+static uint64_t layer_elements(const struct graph_node *node)
+{
+	uint64_t elements = 0;
+
+	for (uint32_t i = 0; i < node->output_count; i++)
+		elements += (uint64_t)graph_element_count(node->outputs[i]);
+	return elements ? elements : 1;
+}
+
+static void add_points(struct region *region, const struct graph_node *node)
+{
+	struct lower *lower = region->lower;
+	uint64_t tiles = region->tiling->tiles, elements = 1, all = layer_elements(node), points;
+
+	for (uint32_t i = 0; i < region->tiling->space->rank; i++)
+		elements *= (uint64_t)region->tiling->space->dims[i];
+	points = copy_cycles(lower, region->out, region->in, elements) / GROUP_CYCLES;
+	if (points > tiles / lower->clusters)
+		points = tiles / lower->clusters;
+	region->points = (uint32_t)points;
+	for (uint64_t i = 1; i <= points; i++) {
+		uint64_t done = lower->copied + elements * i / (points + 1);
+		uint32_t point = points_add(lower->points, (uint32_t)((done < all ? done : all) *
+								      POINTS_WHOLE / all));
+
+		if (i == 1)
+			region->first_point = point;
+	}
+	lower->copied += elements;
+}
+
 int copy_region(struct lower *lower, const struct graph_node *node, const struct placement *out,
 		const struct placement *in)
 {
 	struct tiling tiling;
 	struct space space;
+	struct region region = { .lower = lower, .tiling = &tiling, .out = out, .in = in };
 
 	space_init(&space, out->rank, out->dims);
 	space_add(&space, out);
 	space_add(&space, in);
 	space_simplify(&space, 0);
-	if (!tiling_choose(&tiling, &space, COPY_TILE_ELEMENTS, lower->clusters, 2))
+	if (!tiling_choose(&tiling, &space, transfer_elements(lower, out, in), lower->clusters, 2))
 		return diag_error(lower->diag, "node '%s' (%s): cannot be cut into transfers",
 				  node->name, node->op_type);
-	for (uint64_t index = 0; index < tiling.tiles; index++) {
-		uint32_t cluster = (uint32_t)(index * lower->clusters / tiling.tiles);
-		struct npu_td source, target;
-		struct tile tile;
+	add_points(&region, node);
+	for (uint32_t cluster = 0; cluster < lower->clusters; cluster++) {
+		uint64_t clusters = lower->clusters;
 
-		tile_at(&tiling, index, &tile);
-		target = td_dram(out->argument, tile.offset[0], out->dtype, tile.dims,
-				 tile.strides[0]);
-		source = td_dram(in->argument, tile.offset[1], in->dtype, tile.dims,
-				 tile.strides[1]);
-		stream_dma(lower->streams[cluster], (unsigned int)(index & 1), &target, &source, 0);
+		move_groups(&region, cluster, (tiling.tiles * cluster + clusters - 1) / clusters,
+			    (tiling.tiles * (cluster + 1) + clusters - 1) / clusters);
 	}
 	return 0;
 }

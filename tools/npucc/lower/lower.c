@@ -294,6 +294,7 @@ int lower_node(struct lower *lower, struct graph_node *node)
 	memset(lower->local_used, 0, sizeof(lower->local_used));
 	memset(lower->tokens_used, 0, sizeof(lower->tokens_used));
 	lower->shared_used = 0;
+	lower->copied = 0;
 	memset(&lower->figures, 0, sizeof(lower->figures));
 	if (function(lower, node))
 		return -1;

@@ -50,6 +50,7 @@ struct lower {
 	uint32_t local_used[NPU_PROGRAM_CLUSTERS_MAX];
 	uint32_t tokens_used[NPU_PROGRAM_CLUSTERS_MAX];
 	uint32_t shared_used;
+	uint64_t copied;			/* elements that copy_region() has moved */
 	uint32_t local_peak;
 	uint32_t marks;				/* layers closed so far, the next MARK's index */
 	FILE *log;				/* tile choices, or NULL */

@@ -347,6 +347,45 @@ static void size_flows(const struct mac_problem *problem, const struct mac_plan 
 }
 
 /* -------------------------------------------------------------------------- cost */
+static uint64_t mac_work(const struct npu_config *config, const struct mac_problem *problem,
+			 const struct mac_plan *plan, uint64_t positions,
+			 const struct mac_chunk *chunk)
+{
+	switch (plan->shape) {
+	case NPU_MAC_SHAPE_M:
+		return positions * chunk->steps;
+	case NPU_MAC_SHAPE_S:
+		return ceil_div(positions, 4) * chunk->steps;
+	default:
+		return ceil_div(positions,
+				npu_config_mac_depth(config, problem->types.activations)) *
+		       chunk->steps;
+	}
+}
+
+static uint64_t out_cycles(const struct npu_config *config, const struct mac_problem *problem,
+			   const struct mac_plan *plan, uint64_t positions)
+{
+	uint64_t channels = least(plan->block_channels, problem->channels);
+
+	return config->out_overhead +
+	       ceil_div(positions * channels,
+			config->out_results / NPU_DTYPE_BYTES(problem->types.output));
+}
+
+/*
+ * A pass takes its accumulators when the output stage is done with the pass before
+ * the last, and only then loads its weights.
+ */
+uint64_t mac_step_cycles(const struct npu_config *config, const struct mac_problem *problem,
+			 const struct mac_plan *plan, uint64_t positions, uint32_t chunk)
+{
+	uint64_t out = chunk ? 0 : config->mac_tail + out_cycles(config, problem, plan, positions);
+
+	return most(mac_work(config, problem, plan, positions, &plan->chunks[chunk]),
+		    weight_load(config, &plan->chunks[chunk]) + out);
+}
+
 struct cost {
 	const struct npu_config *config;
 	const struct mac_problem *problem;
@@ -355,24 +394,6 @@ struct cost {
 	uint64_t burst;
 	uint64_t span; /* cycles the DRAM's traffic is spread over; 0: not yet known */
 };
-
-static uint64_t mac_work(const struct cost *cost, uint64_t positions,
-			 const struct mac_chunk *chunk)
-{
-	const struct mac_plan *plan = cost->plan;
-
-	switch (plan->shape) {
-	case NPU_MAC_SHAPE_M:
-		return positions * chunk->steps;
-	case NPU_MAC_SHAPE_S:
-		return ceil_div(positions, 4) * chunk->steps;
-	default:
-		return ceil_div(positions,
-				npu_config_mac_depth(cost->config,
-						     cost->problem->types.activations)) *
-		       chunk->steps;
-	}
-}
 
 /* Work of one transfer that has the device to itself. */
 static uint64_t alone(const struct cost *cost, const struct flow *flow)
@@ -415,27 +436,17 @@ static uint64_t crowded(const struct cost *cost, const struct flow *flow, uint64
 
 static void count_engines(struct cost *cost)
 {
-	const struct npu_config *config = cost->config;
 	const struct mac_plan *plan = cost->plan;
 	struct figures *f = &cost->f;
 	uint64_t passes = most(f->part_tiles * f->tile_passes, 1);
-	uint64_t positions = ceil_div(f->part_positions, passes), i;
-	uint64_t channels = least(plan->block_channels, cost->problem->channels);
-	uint64_t out =
-		config->out_overhead +
-		ceil_div(positions * channels,
-			 config->out_results / NPU_DTYPE_BYTES(cost->problem->types.output));
+	uint64_t positions = ceil_div(f->part_positions, passes);
+	uint32_t i;
 
-	/*
-	 * A pass takes its accumulators when the output stage is done with the pass before
-	 * the last, and only then loads its weights.
-	 */
 	for (i = 0; i < plan->chunk_count; i++)
-		f->mac += most(mac_work(cost, positions, &plan->chunks[i]),
-			       weight_load(config, &plan->chunks[i]) +
-				       (i ? 0 : config->mac_tail + out));
+		f->mac += mac_step_cycles(cost->config, cost->problem, plan, positions, i);
 	f->mac *= passes * f->part_blocks;
-	f->out = passes * f->part_blocks * out;
+	f->out = passes * f->part_blocks *
+		 out_cycles(cost->config, cost->problem, plan, positions);
 }
 
 /*

@@ -14,6 +14,10 @@
 bool mac_cost(const struct lower *lower, const struct mac_problem *problem, struct mac_plan *plan,
 	      uint32_t local_free);
 
+/* mac_step_cycles - what @positions of chunk @chunk take the array, with its weights and sums there. */
+uint64_t mac_step_cycles(const struct npu_config *config, const struct mac_problem *problem,
+			 const struct mac_plan *plan, uint64_t positions, uint32_t chunk);
+
 /* mac_chunks - set plan->chunks (caller's array of @capacity) by split, kernel_split, piece_depth. */
 bool mac_chunks(const struct mac_problem *problem, struct mac_plan *plan, struct mac_chunk *chunks,
 		uint32_t capacity);

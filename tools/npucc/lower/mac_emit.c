@@ -166,6 +166,8 @@ static void issue_loads(struct emitter *e, struct loads *loads, uint32_t step,
 		if (loads->sharing.members == 1 || loads->sharing.leader)
 			issue(e, &loads->list[loads->issued]);
 		loads->issued++;
+		if (step == 0)
+			mac_emit_early_points(e);
 	}
 }
 

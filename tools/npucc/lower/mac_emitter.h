@@ -113,9 +113,22 @@ uint32_t mac_slot_address(const struct loads *loads, uint32_t index);
 /* mac_may_issue - whether the load after @issued ones may stand in the stream before step @step. */
 bool mac_may_issue(const struct loads *loads, uint32_t issued, uint32_t step);
 
+/* ------------------------------------------------------------------- mac_pace.c */
+/*
+ * mac_pace - predicted cycles before each of the cluster's steps and behind the last one; rings are
+ * there. To be freed; NULL when out of memory.
+ */
+uint64_t *mac_pace(const struct emitter *e);
+
+/* mac_transfer_cycles - of a load, while all clusters load; those that share one count once. */
+uint64_t mac_transfer_cycles(const struct emitter *e, const struct loads *loads, uint32_t index);
+
 /* ----------------------------------------------------------------- mac_points.c */
 /* mac_place_points - choose where points stand; rings are there. 0, or -1 with a sentence. */
 int mac_place_points(struct emitter *emitters, uint32_t clusters);
+
+/* mac_emit_early_points - those that stand between the first step's loads, behind the last one issued. */
+void mac_emit_early_points(struct emitter *e);
 
 /* mac_emit_points - those that stand before step @step; UINT32_MAX: all that are left. */
 void mac_emit_points(struct emitter *e, uint32_t step);

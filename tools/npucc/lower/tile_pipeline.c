@@ -164,19 +164,43 @@ static uint32_t add_points(struct lower *lower, const struct tiling *tiling, uin
 	return first;
 }
 
+/* There is a point behind each tile: none should take much longer, rows that cannot be cut aside. */
+#define TILE_CYCLES 2500u
+
+/* Elements that are moved in TILE_CYCLES while all clusters do the same. */
+static int64_t elements_between_points(const struct lower *lower, const struct space *space)
+{
+	uint64_t dram = 0, all = 0, cycles, fixed = 1, elements;
+
+	for (uint32_t o = 0; o < space->operand_count; o++) {
+		uint32_t bytes = NPU_DTYPE_BYTES(space->operand[o].dtype);
+
+		all += bytes;
+		dram += space->operand[o].argument == STREAM_ARGUMENT_GLOBAL ? 0 : bytes;
+	}
+	for (uint32_t i = space->rank - space->fixed; i < space->rank; i++)
+		fixed *= (uint64_t)space->dims[i];
+	cycles = all * 1024 / lower->config->global_port_bytes;
+	if (cycles < dram * lower->clusters * 1024 / lower->config->dram_bytes)
+		cycles = dram * lower->clusters * 1024 / lower->config->dram_bytes;
+	elements = TILE_CYCLES * 1024ull / cycles;
+	return (int64_t)(elements > fixed ? elements : fixed);
+}
+
 int64_t tile_pipeline_elements(const struct lower *lower, const struct space *space,
 			       uint32_t temporary_bytes, uint32_t reserved, int64_t limit)
 {
 	/* Every buffer is rounded up to 64 bytes. */
 	uint64_t room = lower_local_free(lower, 0), slack = reserved + 64ull * 16;
 	uint64_t bytes = temporary_bytes;
-	int64_t elements;
+	int64_t elements, between = elements_between_points(lower, space);
 
 	for (uint32_t o = 0; o < space->operand_count; o++)
 		bytes += (uint64_t)lower->pipeline_stages * NPU_DTYPE_BYTES(space->operand[o].dtype);
 	room -= room < slack ? room : slack;
 	elements = (int64_t)(room / bytes);
-	return elements < limit ? elements : limit;
+	elements = elements < limit ? elements : limit;
+	return elements < between ? elements : between;
 }
 
 int tile_pipeline_run(struct lower *lower, const struct tiling *tiling,

@@ -27,7 +27,8 @@ struct tile_kernel {
 
 /*
  * tile_pipeline_elements - most elements a tile may have so that the buffers of every operand
- * and @temporary_bytes an element fit local SRAM beside @reserved bytes; at most @limit.
+ * and @temporary_bytes an element fit local SRAM beside @reserved bytes, and points are not too far
+ * apart; at most @limit.
  */
 int64_t tile_pipeline_elements(const struct lower *lower, const struct space *space,
 			       uint32_t temporary_bytes, uint32_t reserved, int64_t limit);
