@@ -77,16 +77,28 @@ bool npu_arrival_door(struct npu_model *model, enum npu_arrival_kind kind, unsig
 	return true;
 }
 
-/* Whether the recording has a look in vain at the queue in this cycle, used once. */
+static bool is_look(const struct npu_arrival *arrival, unsigned int queue)
+{
+	return arrival->kind == NPU_ARRIVAL_EMPTY && arrival->queue == queue;
+}
+
+/*
+ * Whether the recording has a look in vain at the queue in this cycle, used once. Those of cycles
+ * that have passed were not made again.
+ */
 static bool was_empty(struct npu_model *model, unsigned int queue)
 {
 	struct npu_arrivals *arrivals = &model->arrivals;
 	size_t i = arrivals->looked[queue];
 	bool empty;
 
-	while (i < arrivals->count && (arrivals->list[i].kind != NPU_ARRIVAL_EMPTY ||
-				       arrivals->list[i].queue != queue))
-		i++;
+	for (; i < arrivals->count; i++) {
+		if (!is_look(&arrivals->list[i], queue))
+			continue;
+		if (arrivals->list[i].cycle >= model->now)
+			break;
+		arrivals->missing++;
+	}
 	empty = i < arrivals->count && arrivals->list[i].cycle == model->now;
 	arrivals->looked[queue] = i + empty;
 	return empty;

@@ -37,7 +37,8 @@ struct npu_arrival {
  * @next:	the first one that has still to come
  * @looked:	of each queue: the first one that may be its next empty look
  * @event:	when @next is due
- * @missing:	packets that had been there at this cycle in the recording and were not
+ * @missing:	packets that were not there at the cycle of the recording, and looks in vain that were
+ *	not made again
  */
 struct npu_arrivals {
 	FILE *record;

@@ -128,7 +128,8 @@ int npu_model_record_end(struct npu_model *model);
 int npu_model_replay(struct npu_model *model, const char *path, char *error, size_t size);
 
 /**
- * npu_model_missing() - looks for packets of a replay that found none where the recording had one
+ * npu_model_missing() - looks for packets of a replay that found none where the recording had one,
+ * and recorded looks in vain whose cycle has passed without one
  *
  * Not 0: the host was late, or did something else than in the recording.
  */
