@@ -18,6 +18,7 @@
 #define ARRIVALS	100
 #define LOW_PASSES	60		/* a task of 138,000 cycles */
 #define HIGH_PASSES	2
+#define LONG_PASSES	520		/* 1.2 million cycles */
 
 /* The manual's bound on what a load below adds to a task: point distance, save, the way there. */
 #define ADDED_MOST	15000
@@ -37,16 +38,21 @@ static int compare(const void *one, const void *other)
 	return a < b ? -1 : a > b;
 }
 
-/* Keep the low queue's ring full of tasks for all clusters. */
+/* Keep a queue's ring full of tasks for all clusters. */
+static void saturate_queue(struct host *host, unsigned int queue, uint64_t program, bool points)
+{
+	while (host->index[queue] - host_control(host, queue)->read_index < 4) {
+		if (points)
+			host_exec_points(host, queue, program);
+		else
+			host_exec(host, queue, program, NPU_SEM_NONE);
+	}
+	host_ring(host, queue);
+}
+
 static void saturate(struct host *host, uint64_t program, bool points)
 {
-	while (host->index[0] - host_control(host, 0)->read_index < 4) {
-		if (points)
-			host_exec_points(host, 0, program);
-		else
-			host_exec(host, 0, program, NPU_SEM_NONE);
-	}
-	host_ring(host, 0);
+	saturate_queue(host, 0, program, points);
 }
 
 struct latencies {
@@ -182,6 +188,53 @@ static void test_equals(void **state)
 	assert_true(both < 2 * alone / 100 * 106);
 }
 
+/*
+ * In 1/1000 of the time from its doorbell to its end: the work of a task of many slices, of
+ * @priority, below a queue that never rests.
+ */
+static uint64_t share_of(unsigned int priority)
+{
+	struct host *host = host_create("npu-v3", image_path);
+	const struct npu_record *record;
+	uint64_t high, begin, share;
+
+	host_context(host, 1);
+	host_context(host, 2);
+	host_queue(host, 0, 1, priority);
+	host_queue(host, 1, 2, 15);
+	high = host_points(host, 4, LOW_PASSES);
+	host_exec_points(host, 0, host_points(host, 4, LONG_PASSES));
+	host_idle(host, LIMIT);
+	saturate_queue(host, 1, high, true);
+	npu_model_run(host->model, 10000);
+	begin = npu_model_time(host->model);
+	host_ring(host, 0);
+	record = host_record(host, 0, 0);
+	while (!record->status && npu_model_time(host->model) < begin + LIMIT) {
+		saturate_queue(host, 1, high, true);
+		npu_model_run(host->model, 2000);
+	}
+	assert_int_equal(record->status, NPU_STATUS_DONE);
+	share = LONG_PASSES * HOST_PASS * 1000ull / (record->end - begin);
+	print_message("    priority %2u below 15: %u.%u %% of the time\n", priority,
+		      (unsigned int)share / 10, (unsigned int)share % 10);
+	host_destroy(host);
+	return share;
+}
+
+/* The manual: a slice after (15 - p) slices of waiting, at least nine tenths of which are work. */
+static void test_share(void **state)
+{
+	static const unsigned int priorities[] = { 0, 8, 12, 14 };
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(priorities) / sizeof(priorities[0]); i++) {
+		uint64_t whole = 1000 / (16 - priorities[i]);
+
+		assert_in_range(share_of(priorities[i]), whole * 90 / 100, whole * 110 / 100);
+	}
+}
+
 /* A slot that another queue needs is vacated at a point, too. */
 static void test_slot(void **state)
 {
@@ -213,6 +266,7 @@ int main(int count, char **arguments)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_high_priority),
 		cmocka_unit_test(test_equals),
+		cmocka_unit_test(test_share),
 		cmocka_unit_test(test_slot),
 	};
 
