@@ -169,6 +169,11 @@ static int wait_complete(struct npurt_future *future, int64_t timeout_ns)
 	return 0;
 }
 
+bool npurt_future_is_over(struct npurt_future *future)
+{
+	return !wait_complete(future, 0);
+}
+
 static int wait_traced(struct npurt_future *future, int64_t timeout_ns)
 {
 	struct npurt_trace *trace = &future->context->device->trace;

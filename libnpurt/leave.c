@@ -54,7 +54,7 @@ static bool is_unused(const struct npurt_queue *queue, struct npurt_leaver *leav
 	uint64_t written;
 
 	/* A context that is not whole yet, or no longer, has nothing in flight. */
-	if (!queue->backend)
+	if (!npurt_queue_is_there(queue))
 		return true;
 	/* What it was rounded up to may never be reached. */
 	written = npurt_ring_written(&queue->ring);

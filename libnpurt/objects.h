@@ -314,6 +314,12 @@ int npurt_queue_init(struct npurt_queue *queue, struct npurt_context *context,
 /** npurt_queue_kill() - kills what runs; every task still in flight ends with -ECANCELED */
 void npurt_queue_kill(struct npurt_queue *queue);
 
+/** npurt_queue_is_there() - false before it is made and once it is killed */
+static inline bool npurt_queue_is_there(const struct npurt_queue *queue)
+{
+	return __atomic_load_n(&queue->backend, __ATOMIC_ACQUIRE) != NULL;
+}
+
 /** npurt_queue_fini() - lets go of its memory */
 void npurt_queue_fini(struct npurt_queue *queue);
 
@@ -430,6 +436,9 @@ void npurt_future_put(struct npurt_future *future);
 
 /** npurt_future_free_spares() - none is in use any more */
 void npurt_future_free_spares(struct npurt_context *context);
+
+/** npurt_future_is_over() - is it complete? Looks after the queue first */
+bool npurt_future_is_over(struct npurt_future *future);
 
 /** npurt_future_complete() - everything in it is final: tell those who wait */
 void npurt_future_complete(struct npurt_future *future);

@@ -147,7 +147,7 @@ void npurt_queue_retire(struct npurt_queue *queue)
 
 void npurt_queue_catch_up(struct npurt_queue *queue)
 {
-	if (queue->backend && __atomic_load_n(&queue->retired, __ATOMIC_RELAXED) !=
+	if (npurt_queue_is_there(queue) && __atomic_load_n(&queue->retired, __ATOMIC_RELAXED) !=
 				      npurt_ring_written(&queue->ring))
 		npurt_queue_retire(queue);
 }
@@ -454,7 +454,8 @@ void npurt_queue_kill(struct npurt_queue *queue)
 	if (!queue->backend)
 		return;
 	queue->context->backend->backend->ops->queue_destroy(queue->backend);
-	queue->backend = NULL;
+	/* Somebody may be retiring at this time, who lets go of things. */
+	__atomic_store_n(&queue->backend, NULL, __ATOMIC_RELEASE);
 	stop(queue, -ECANCELED, "its context was destroyed");
 }
 

@@ -768,6 +768,143 @@ struct io_uring_sqe;
 NPURT_API int npurt_future_prepare_uring(struct npurt_future *future, struct io_uring_sqe *sqe,
 					 int64_t timeout_ns);
 
+/* ------------------------------------------------------------------- event loops */
+
+struct npurt_loop;
+
+enum npurt_loop_kind {
+	NPURT_LOOP_URING = 1,	/* by io_uring */
+	NPURT_LOOP_POLL = 2,	/* by poll() */
+};
+
+struct npurt_loop_options {
+	size_t size;
+	uint32_t kind;		/* enum npurt_loop_kind; 0: io_uring, or poll() where that is refused */
+	uint32_t reserved;	/* 0 */
+};
+
+/*
+ * What is called, once, when something has happened that was asked for, on the thread inside
+ * npurt_loop_run(). It may ask for more. It must not wait: calls that would return -EDEADLK.
+ */
+typedef void (*npurt_loop_callback)(void *data, int result);
+
+/**
+ * npurt_loop_create() - an event loop: one thread waits for tasks, files, descriptors and times
+ * @options: NULL for the defaults
+ * @loop: the new loop; the caller releases it with npurt_loop_destroy()
+ *
+ * It behaves the same whatever it is made of. No thread is made for it.
+ *
+ * Return: 0; -EINVAL, -ENOMEM, -EMFILE or -ENFILE; of NPURT_LOOP_URING also -EPERM and the like (io_uring
+ * is refused) and -EOPNOTSUPP (the library was built without).
+ * Any thread.  Guide: Event loops.
+ */
+NPURT_API int npurt_loop_create(const struct npurt_loop_options *options, struct npurt_loop **loop);
+
+/**
+ * npurt_loop_destroy() - end what has been asked for, and free the loop
+ * @loop: may be NULL
+ *
+ * What has not happened yet ends with -ECANCELED; a read that has begun is waited for. Callbacks are
+ * called here for the last time.
+ * Any thread, not in a callback.  Guide: Event loops.
+ */
+NPURT_API void npurt_loop_destroy(struct npurt_loop *loop);
+
+/**
+ * npurt_loop_get_kind() - what a loop is made of
+ * @loop: the loop
+ *
+ * Return: enum npurt_loop_kind; -EINVAL.
+ * Any thread.  Guide: Event loops.
+ */
+NPURT_API int npurt_loop_get_kind(const struct npurt_loop *loop);
+
+/**
+ * npurt_loop_add_future() - ask for the end of a task
+ * @loop: the loop
+ * @future: the future; it may be released at any time from now on
+ * @timeout_ns: from now on, or NPURT_FOREVER
+ * @callback: gets 0 when the task is complete, and npurt_future_wait() says at once what became of it;
+ *	-ETIME after the time-out
+ * @data: for @callback
+ *
+ * Where the device cannot complete something of io_uring's, the future's context is watched by
+ * npurt_context_get_fd(): then its callbacks run in npurt_loop_run(), and nobody else calls
+ * npurt_dispatch() for it.
+ *
+ * Return: 0; -EINVAL, -ENOMEM, -EBUSY, -ECANCELED (the loop is being destroyed), those of
+ * npurt_context_get_fd(), -EOWNERDEAD.
+ * One thread of a loop at a time.  Guide: Event loops.
+ */
+NPURT_API int npurt_loop_add_future(struct npurt_loop *loop, struct npurt_future *future,
+				    int64_t timeout_ns, npurt_loop_callback callback, void *data);
+
+/**
+ * npurt_loop_add_fd() - ask, once, for a descriptor to be ready
+ * @loop: the loop
+ * @fd: the descriptor; to be open until then
+ * @events: POLLIN and the like, as poll() takes them
+ * @callback: gets what is ready, as poll() says it, or a negative errno
+ * @data: for @callback
+ *
+ * Return: 0; -EINVAL, -ENOMEM, -EBUSY, -ECANCELED (the loop is being destroyed).
+ * One thread of a loop at a time.  Guide: Event loops.
+ */
+NPURT_API int npurt_loop_add_fd(struct npurt_loop *loop, int fd, short events,
+				npurt_loop_callback callback, void *data);
+
+/**
+ * npurt_loop_add_read() - read from a file, such as into a buffer that the device has
+ * @loop: the loop
+ * @fd: an open file, not a pipe or socket; its position is not moved
+ * @to: memory that stays until @callback is called: npurt_buffer_map() or any other
+ * @bytes: how many at most
+ * @offset: in the file
+ * @callback: gets how many it were, 0 at the end of the file, or a negative errno
+ * @data: for @callback
+ *
+ * Return: 0; -EINVAL, -ENOMEM, -EBUSY, -EBADF, -ESPIPE (a pipe or socket), -ECANCELED (the loop is being
+ * destroyed).
+ * One thread of a loop at a time.  Guide: Event loops.
+ */
+NPURT_API int npurt_loop_add_read(struct npurt_loop *loop, int fd, void *to, size_t bytes,
+				  int64_t offset, npurt_loop_callback callback, void *data);
+
+/**
+ * npurt_loop_add_timer() - ask for a time, once
+ * @loop: the loop
+ * @timeout_ns: from now on
+ * @callback: gets 0; never early
+ * @data: for @callback
+ *
+ * Return: 0; -EINVAL, -ENOMEM, -ECANCELED (the loop is being destroyed).
+ * One thread of a loop at a time.  Guide: Event loops.
+ */
+NPURT_API int npurt_loop_add_timer(struct npurt_loop *loop, int64_t timeout_ns,
+				   npurt_loop_callback callback, void *data);
+
+/**
+ * npurt_loop_run() - wait until something has happened, and call back
+ * @loop: the loop
+ * @timeout_ns: 0: only look; NPURT_FOREVER: none
+ *
+ * Return: how many callbacks have been called; 0 after the time-out or npurt_loop_wake(); -EINVAL,
+ * -ENOMEM, -EDEADLK (in a callback), what poll() or io_uring fails with.
+ * One thread of a loop at a time.  Guide: Event loops.
+ */
+NPURT_API int npurt_loop_run(struct npurt_loop *loop, int64_t timeout_ns);
+
+/**
+ * npurt_loop_wake() - have npurt_loop_run() return, the one that runs or the next
+ * @loop: the loop
+ *
+ * Return: 0; -EINVAL.
+ * Any thread.  Guide: Event loops.
+ */
+NPURT_API int npurt_loop_wake(struct npurt_loop *loop);
+
 /* --------------------------------------------------------------------- graphs */
 
 /* How a graph is made. Zero in a field means the default. */
