@@ -86,13 +86,14 @@ bool suspend_run(u64 now)
 	return patient && !late;
 }
 
-/* Something that goes on has begun since all was idle. */
+/* Something has begun since all was idle: it may take as long as its budget, or more. */
 static bool has_begun(void)
 {
 	unsigned int slot;
 
 	SET_EACH(slot, slot_attached()) {
-		if (queue_progress(slot_queue(slot)) || grant_will_keep(slot))
+		if (slot_state(slot) == NPU_SLOT_STATE_RUNNING ||
+		    queue_progress(slot_queue(slot)) || grant_will_keep(slot))
 			return true;
 	}
 	return false;

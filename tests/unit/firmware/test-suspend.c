@@ -16,6 +16,7 @@
 #define LONG	1000000		/* turns of a loop */
 #define ENOUGH	1000000		/* microseconds */
 #define SHORT	100
+#define ANSWER_MOST	20000	/* cycles */
 
 static const char *image_path;
 static struct host *host;
@@ -235,6 +236,40 @@ static void test_graph(void **state)
 	assert_int_equal(host_semaphore(host, CONTEXT, 1), 1);
 }
 
+/* A task that begins at any moment of the answer is not waited for: it is refused, or comes later. */
+static void test_task_any_moment(void **state)
+{
+	unsigned int refused = 0;
+
+	(void)state;
+	/* In a slot, with its clusters. */
+	submit(0, 10);
+	host_idle(host, LIMIT);
+	for (uint64_t delay = 0; delay < 2000; delay += 29) {
+		struct npu_message message = { .kind = NPU_MESSAGE_SUSPEND };
+		uint64_t begin = npu_model_time(host->model);
+		bool busy;
+
+		host_post(host, &message);
+		if (delay)
+			npu_model_run(host->model, delay);
+		submit(0, 3 * ANSWER_MOST);
+		busy = host_reply(host, &message) == NPU_ERROR_BUSY;
+		assert_true(npu_model_time(host->model) - begin < ANSWER_MOST);
+		if (!busy)
+			wake_up();
+		refused += busy;
+		host_idle(host, LIMIT);
+		assert_int_equal(ask(0).index, host->index[0]);
+		assert_int_equal(status(0, host->index[0] - 1), NPU_STATUS_DONE);
+		((struct npu_record *)(uintptr_t)host_record(host, 0, host->index[0] - 1))->status = 0;
+		submit(0, 10);
+		host_idle(host, LIMIT);
+	}
+	print_message("    %u refused\n", refused);
+	assert_true(refused > 0);
+}
+
 /* One that waits and begins at any moment of the answer does not keep it for ever, and ends later. */
 static void test_graph_any_moment(void **state)
 {
@@ -316,7 +351,7 @@ int main(int count, char **arguments)
 	const struct CMUnitTest tests[] = {
 		TEST(test_idle), TEST(test_busy), TEST(test_any_moment), TEST(test_patience),
 		TEST(test_late), TEST(test_waiting), TEST(test_graph),
-		TEST(test_graph_any_moment), TEST(test_lost_graph), TEST(test_wrong),
+		TEST(test_task_any_moment), TEST(test_graph_any_moment), TEST(test_lost_graph), TEST(test_wrong),
 	};
 
 	if (count != 2) {
