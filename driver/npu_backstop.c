@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What should have come by interrupt is looked for once a second, by those who still wait. */
+/*
+ * What should have come by interrupt is looked for once a second, by those who still wait; but not
+ * while the whole system goes to sleep.
+ */
 #include <linux/jiffies.h>
 #include <linux/workqueue.h>
 
@@ -17,13 +20,14 @@ void npu_backstop_look(struct npu_device *ndev)
 {
 	int idx;
 
-	if (time_before(jiffies, READ_ONCE(ndev->seen) + HZ / 2) || npu_device_enter(ndev, &idx))
+	if (time_before(jiffies, READ_ONCE(ndev->seen) + HZ / 2) ||
+	    npu_device_enter_awake(ndev, &idx))
 		return;
 	WRITE_ONCE(ndev->seen, jiffies);
 	atomic_inc(&ndev->looks);
 	if (npu_read(ndev, NPU_REG_ID) != NPU_ID_VALUE)
 		npu_device_die(ndev, "the device does not answer");
-	drm_dev_exit(idx);
+	npu_device_exit(ndev, idx);
 }
 
 /* Tells whether anybody waits. */
@@ -66,7 +70,7 @@ static void npu_backstop_work(struct work_struct *work)
 	if (!some)
 		return;
 	npu_backstop_look(ndev);
-	schedule_delayed_work(&ndev->backstop, HZ);
+	queue_delayed_work(system_freezable_wq, &ndev->backstop, HZ);
 }
 
 /**
@@ -86,7 +90,7 @@ void npu_backstop_init(struct npu_device *ndev)
  */
 void npu_backstop_start(struct npu_device *ndev)
 {
-	schedule_delayed_work(&ndev->backstop, HZ);
+	queue_delayed_work(system_freezable_wq, &ndev->backstop, HZ);
 }
 
 /**

@@ -492,7 +492,7 @@ int npu_bind_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 		args->failed = job.failed;
 	npu_bind_job_free(&job);
 	if (entered)
-		drm_dev_exit(idx);
+		npu_device_exit(ctx->ndev, idx);
 	npu_context_put(ctx);
 	return ret;
 }

@@ -22,10 +22,7 @@ int npu_context_table_init(struct npu_device *ndev)
 
 	ndev->context_table = dmam_alloc_coherent(ndev->drm.dev, bytes, &ndev->context_table_dma,
 						  GFP_KERNEL);
-	if (!ndev->context_table)
-		return -ENOMEM;
-	npu_write64(ndev, NPU_REG_CONTEXT_TABLE_LO, ndev->context_table_dma);
-	return 0;
+	return ndev->context_table ? 0 : -ENOMEM;
 }
 
 static size_t npu_context_values_bytes(struct npu_context *ctx)
@@ -251,13 +248,8 @@ static void npu_context_withdraw(struct npu_context *ctx)
 {
 	struct npu_message message = { .kind = cpu_to_le16(NPU_MESSAGE_CONTEXT_DESTROY) };
 	struct npu_device *ndev = ctx->ndev;
-	int idx;
 
 	lockdep_assert_held(&ndev->hw_lock);
-	if (npu_device_enter(ndev, &idx)) {
-		npu_device_stop(ndev);
-		return;
-	}
 	message.argument[0] = cpu_to_le32(ctx->index);
 	if (npu_mailbox_send(ndev, &message)) {
 		npu_device_die(ndev, "the firmware does not end a context");
@@ -267,7 +259,23 @@ static void npu_context_withdraw(struct npu_context *ctx)
 		/* What is in the rings must not be taken for a later one's of this number. */
 		npu_irq_drain(ndev);
 	}
-	drm_dev_exit(idx);
+}
+
+/**
+ * npu_context_restore() - make it known to the device again, which has forgotten all
+ * @ctx: the context, which has a number; its queues come afterwards
+ *
+ * The device takes semaphores and counters from the area.
+ *
+ * Return: 0 or a negative errno.
+ */
+int npu_context_restore(struct npu_context *ctx)
+{
+	struct npu_message message = { .kind = cpu_to_le16(NPU_MESSAGE_CONTEXT_CREATE) };
+
+	npu_context_update(ctx, NPU_CONTEXT_VALID);
+	message.argument[0] = cpu_to_le32(ctx->index);
+	return npu_mailbox_send(ctx->ndev, &message);
 }
 
 /**
@@ -275,25 +283,34 @@ static void npu_context_withdraw(struct npu_context *ctx)
  * @ctx: the context
  *
  * When it returns, the device does not reach the context's memory any more, and nothing of it is
- * mapped for DMA. May be called again.
+ * mapped for DMA. May be called again. While the whole system goes to sleep the device is not woken
+ * up: it has forgotten the context already.
  */
 void npu_context_shut(struct npu_context *ctx)
 {
 	struct npu_device *ndev = ctx->ndev;
+	int ret, idx;
 
 	npu_semaphore_fail(ctx, -EIO, DRM_NPU_CTX_GUILTY);
 	npu_syncobj_drop(ctx);
+	/* Before the lock, which waking the device up takes. */
+	ret = npu_device_enter(ndev, &idx);
 	mutex_lock(&ndev->hw_lock);
 	if (!ctx->gone) {
 		ctx->gone = true;
 		npu_queue_drop_all(ctx);
-		npu_context_withdraw(ctx);
+		if (ret)
+			npu_device_stop(ndev);
+		else if (!ndev->asleep)
+			npu_context_withdraw(ctx);
 		npu_vm_fini(&ctx->vm);
 		npu_context_area_unmap(ctx);
 		/* Last: who unbinds the driver waits for contexts that have a number. */
 		npu_context_give_index(ctx);
 	}
 	mutex_unlock(&ndev->hw_lock);
+	if (!ret)
+		npu_device_exit(ndev, idx);
 }
 
 /**
@@ -352,7 +369,7 @@ gone:
 	npu_context_area_unmap(ctx);
 	npu_context_put(ctx);
 exit:
-	drm_dev_exit(idx);
+	npu_device_exit(ndev, idx);
 	return ret;
 }
 
@@ -453,9 +470,9 @@ int npu_context_status_ioctl(struct drm_device *drm, void *data, struct drm_file
 	if (!ctx)
 		return -ENOENT;
 	/* A task's record may be seen before the interrupt that tells of its fault. */
-	if (!npu_device_enter(ndev, &idx)) {
+	if (!npu_device_enter_awake(ndev, &idx)) {
 		npu_irq_drain(ndev);
-		drm_dev_exit(idx);
+		npu_device_exit(ndev, idx);
 	}
 	npu_context_fill_status(ctx, args);
 	npu_context_put(ctx);

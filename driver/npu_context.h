@@ -111,12 +111,26 @@ struct npu_context {
 };
 
 /**
+ * struct npu_queue_setup - a queue's ring
+ * @ring: its address for the device
+ * @ring_log2: binary logarithm of its packets
+ * @priority: 0 to NPU_PRIORITY_MAX
+ */
+struct npu_queue_setup {
+	u64 ring;
+	u32 ring_log2;
+	u32 priority;
+};
+
+/**
  * struct npu_queue - a user queue
  * @ref: by its context, by mappings of its doorbell
  * @ctx: whose, without a reference: valid while the queue is in the context's table
  * @id: number in the context
  * @index: hardware number
  * @dead: its doorbell must not be reached any more; under doorbell_lock
+ * @setup: what the device is told of it; under hw_lock, as the next
+ * @place: index of its next packet, when the device was suspended last
  * @error: enum npu_error that stopped it; under the context's wait_lock
  * @dummy: what the doorbell's mapping shows when @dead
  */
@@ -126,6 +140,8 @@ struct npu_queue {
 	u32 id;
 	u32 index;
 	bool dead;
+	struct npu_queue_setup setup;
+	u64 place;
 	u32 error;
 	struct page *dummy;
 };
@@ -135,6 +151,7 @@ struct npu_context *npu_context_get(struct npu_file *file, u32 id);
 struct npu_context *npu_context_get_by_index(struct npu_device *ndev, u32 index);
 void npu_context_put(struct npu_context *ctx);
 void npu_context_shut(struct npu_context *ctx);
+int npu_context_restore(struct npu_context *ctx);
 int npu_context_table_init(struct npu_device *ndev);
 int npu_context_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int npu_context_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
@@ -166,16 +183,22 @@ int npu_queue_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file 
 void npu_queue_stopped(struct npu_device *ndev, u32 context, u32 queue, u32 error);
 void npu_queue_drop_all(struct npu_context *ctx);
 void npu_queue_put(struct npu_queue *queue);
+int npu_queue_note_place(struct npu_queue *queue);
+void npu_queue_lose_place(struct npu_queue *queue);
+int npu_queue_restore(struct npu_queue *queue);
 
 /* npu_doorbell.c */
 void npu_doorbell_revoke(struct npu_device *ndev, struct npu_queue *queue);
 void npu_doorbell_revoke_all(struct npu_device *ndev);
+void npu_doorbell_close_all(struct npu_device *ndev);
+void npu_doorbell_open_all(struct npu_device *ndev);
 int npu_doorbell_mmap(struct npu_file *file, struct vm_area_struct *vma, u32 index,
 		      unsigned long first_page);
 
 /* npu_semaphore.c */
 int npu_semaphore_init(struct npu_context *ctx);
 void npu_semaphore_fired(struct npu_context *ctx, u32 sem);
+void npu_semaphore_rearm(struct npu_context *ctx);
 void npu_semaphore_fail(struct npu_context *ctx, int error, u32 state);
 void npu_semaphore_queue_stopped(struct npu_context *ctx, struct npu_queue *queue, u32 error);
 void npu_semaphore_queue_gone(struct npu_context *ctx, struct npu_queue *queue);

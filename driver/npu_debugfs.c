@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* For people who look for a fault: what the firmware logs, what interrupts should have told. */
+/* For people who look for a fault: firmware log, what interrupts should have told, sleep. */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
 #include <linux/uaccess.h>
@@ -22,7 +22,7 @@ static int npu_log_ask(struct npu_device *ndev, struct npu_message *message, u32
 	if (ret)
 		return ret;
 	ret = npu_mailbox_send(ndev, message);
-	drm_dev_exit(idx);
+	npu_device_exit(ndev, idx);
 	if (ret)
 		return ret;
 	bytes = le32_to_cpu(message->argument[1]);
@@ -76,4 +76,6 @@ void npu_debugfs_init(struct npu_device *ndev)
 	debugfs_create_file("firmware_log", 0400, folder, ndev, &npu_log_fops);
 	debugfs_create_atomic_t("backstop_looks", 0400, folder, &ndev->looks);
 	debugfs_create_atomic_t("lost_interrupts", 0400, folder, &ndev->lost_interrupts);
+	debugfs_create_u64("suspends", 0400, folder, &ndev->suspends);
+	debugfs_create_u64("suspends_refused", 0400, folder, &ndev->suspends_refused);
 }

@@ -35,6 +35,9 @@ struct pci_dev;
 #define NPU_MMAP_NUMBER_SHIFT	20
 #define NPU_MMAP_NUMBERS	(1u << (NPU_MMAP_KIND_SHIFT - NPU_MMAP_NUMBER_SHIFT))
 
+/* Of GET_PARAM, the time included. */
+#define NPU_COUNTERS		8
+
 #define NPU_EVENTS_LOG2		8
 #define NPU_FAULTS_LOG2		8
 
@@ -84,10 +87,12 @@ struct npu_host_ring {
  * struct npu_vector - an interrupt
  * @ndev: whose
  * @causes: NPU_IRQ_* it stands for
+ * @irq: the kernel's number of it
  */
 struct npu_vector {
 	struct npu_device *ndev;
 	u32 causes;
+	int irq;
 };
 
 /**
@@ -113,6 +118,12 @@ struct npu_device {
 	u8 firmware_version[NPU_FW_VERSION_SIZE];
 	/** @firmware_abi: from its answer to HELLO */
 	u32 firmware_abi;
+	/** @image: the firmware, from which the device starts again; @image_bytes of it */
+	void *image;
+	/** @image_dma: its address for the device */
+	dma_addr_t image_dma;
+	/** @image_bytes: of @image */
+	size_t image_bytes;
 
 	/** @dead: nothing is asked of the device any more; only goes up */
 	bool dead;
@@ -136,10 +147,20 @@ struct npu_device {
 
 	/** @doorbell_lock: whether a doorbell may be mapped, and its mappings */
 	struct mutex doorbell_lock;
+	/** @doorbells_closed: the device sleeps, or is about to; under @doorbell_lock */
+	bool doorbells_closed;
 	/** @tlb_lock: one invalidation at a time */
 	struct mutex tlb_lock;
-	/** @counter_lock: the two halves of a counter */
+	/** @counter_lock: the two halves of a counter, @counters_before */
 	struct mutex counter_lock;
+	/** @counters_before: what counters were when the device was suspended last */
+	u64 counters_before[NPU_COUNTERS];
+	/** @asleep: it was halted, and forgot all; under @hw_lock */
+	bool asleep;
+	/** @suspends: how often it was suspended; under @hw_lock, as the next */
+	u64 suspends;
+	/** @suspends_refused: how often it was not, as it had work */
+	u64 suspends_refused;
 
 	/** @mailbox_lock: one message at a time */
 	struct mutex mailbox_lock;
@@ -242,6 +263,10 @@ static inline bool npu_device_is_dead(struct npu_device *ndev)
 struct npu_device *npu_device_alloc(struct device *parent);
 int npu_device_init(struct npu_device *ndev);
 int npu_device_enter(struct npu_device *ndev, int *idx);
+int npu_device_enter_awake(struct npu_device *ndev, int *idx);
+void npu_device_exit(struct npu_device *ndev, int idx);
+void npu_device_halt(struct npu_device *ndev);
+int npu_device_start(struct npu_device *ndev);
 void npu_device_stop(struct npu_device *ndev);
 void npu_device_die(struct npu_device *ndev, const char *why);
 void npu_device_shutdown(struct npu_device *ndev);
@@ -252,12 +277,19 @@ int npu_pci_register(void);
 void npu_pci_unregister(void);
 
 /* npu_firmware.c */
-int npu_firmware_boot(struct npu_device *ndev);
+int npu_firmware_load(struct npu_device *ndev);
+int npu_firmware_start(struct npu_device *ndev);
+
+/* npu_power.c */
+extern const struct dev_pm_ops npu_pm_ops;
+void npu_power_begin(struct npu_device *ndev);
+void npu_power_end(struct npu_device *ndev);
 
 /* npu_mailbox.c */
 int npu_mailbox_init(struct npu_device *ndev);
 int npu_mailbox_hello(struct npu_device *ndev);
 int npu_mailbox_send(struct npu_device *ndev, struct npu_message *message);
+int npu_mailbox_ask(struct npu_device *ndev, struct npu_message *message, unsigned long timeout);
 void npu_mailbox_irq(struct npu_device *ndev);
 void npu_mailbox_cancel(struct npu_device *ndev);
 
@@ -266,9 +298,11 @@ int npu_irq_init(struct npu_device *ndev);
 irqreturn_t npu_irq_thread(int irq, void *data);
 void npu_irq_enable(struct npu_device *ndev);
 void npu_irq_drain(struct npu_device *ndev);
+void npu_irq_wait(struct npu_device *ndev);
 
 /* npu_param.c */
 void npu_param_read_caps(struct npu_device *ndev);
+void npu_param_keep_counters(struct npu_device *ndev);
 int npu_param_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 
 /* npu_debugfs.c */

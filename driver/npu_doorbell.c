@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Doorbells in processes. Pages come by fault, so that they can be taken away again: a mapping of a
- * queue that is gone shows a page of zeroes instead, and stores to it do nothing.
+ * queue that is gone shows a page of zeroes instead, and stores to it do nothing. When the device
+ * sleeps no page is mapped, so that the first store wakes it up.
  */
+#include <linux/file.h>
 #include <linux/mm.h>
 
 #include <drm/drm_drv.h>
@@ -47,12 +49,37 @@ void npu_doorbell_revoke_all(struct npu_device *ndev)
 	mutex_unlock(&ndev->doorbell_lock);
 }
 
-static vm_fault_t npu_doorbell_fault(struct vm_fault *vmf)
+/**
+ * npu_doorbell_close_all() - from now on stores to doorbells wait
+ * @ndev: about to be suspended
+ *
+ * Every store before has reached the device when this returns and the device is asked anything.
+ */
+void npu_doorbell_close_all(struct npu_device *ndev)
+{
+	mutex_lock(&ndev->doorbell_lock);
+	ndev->doorbells_closed = true;
+	npu_doorbell_unmap(ndev, (loff_t)NPU_MMAP_DOORBELL << NPU_MMAP_KIND_SHIFT,
+			   1ull << NPU_MMAP_KIND_SHIFT);
+	mutex_unlock(&ndev->doorbell_lock);
+}
+
+/**
+ * npu_doorbell_open_all() - doorbells can be reached again
+ * @ndev: at work
+ */
+void npu_doorbell_open_all(struct npu_device *ndev)
+{
+	mutex_lock(&ndev->doorbell_lock);
+	ndev->doorbells_closed = false;
+	mutex_unlock(&ndev->doorbell_lock);
+}
+
+/* VM_FAULT_RETRY: not while the device sleeps. */
+static vm_fault_t npu_doorbell_show(struct npu_device *ndev, struct vm_fault *vmf)
 {
 	struct vm_area_struct *vma = vmf->vma;
 	struct npu_queue *queue = vma->vm_private_data;
-	struct drm_file *file = vma->vm_file->private_data;
-	struct npu_device *ndev = to_npu_device(file->minor->dev);
 	phys_addr_t page = ndev->doorbells + (phys_addr_t)queue->index * NPU_DOORBELL_STRIDE;
 	vm_fault_t ret;
 
@@ -60,10 +87,57 @@ static vm_fault_t npu_doorbell_fault(struct vm_fault *vmf)
 	if (queue->dead || npu_device_is_dead(ndev))
 		ret = vmf_insert_pfn_prot(vma, vmf->address, page_to_pfn(queue->dummy),
 					  vm_get_page_prot(vma->vm_flags));
+	else if (ndev->doorbells_closed)
+		ret = VM_FAULT_RETRY;
 	else
 		ret = vmf_insert_pfn_prot(vma, vmf->address, PHYS_PFN(page), vma->vm_page_prot);
 	mutex_unlock(&ndev->doorbell_lock);
 	return ret;
+}
+
+/* Waking takes long, so mmap_lock is let go of, and the fault comes again. */
+static vm_fault_t npu_doorbell_wake(struct npu_device *ndev, struct vm_fault *vmf)
+{
+	struct file *file;
+	int idx;
+
+	if (vmf->flags & FAULT_FLAG_RETRY_NOWAIT)
+		return VM_FAULT_RETRY;
+	/* The mapping may go meanwhile; the file keeps the device. */
+	file = get_file(vmf->vma->vm_file);
+	release_fault_lock(vmf);
+	if (!npu_device_enter(ndev, &idx))
+		npu_device_exit(ndev, idx);
+	fput(file);
+	return VM_FAULT_RETRY;
+}
+
+/* It fell asleep again: it is kept awake until the page is there. */
+static vm_fault_t npu_doorbell_show_awake(struct npu_device *ndev, struct vm_fault *vmf)
+{
+	vm_fault_t ret;
+	int idx;
+
+	if (npu_device_enter(ndev, &idx)) {
+		ret = npu_doorbell_show(ndev, vmf);
+	} else {
+		ret = npu_doorbell_show(ndev, vmf);
+		npu_device_exit(ndev, idx);
+	}
+	return ret == VM_FAULT_RETRY ? VM_FAULT_SIGBUS : ret;
+}
+
+static vm_fault_t npu_doorbell_fault(struct vm_fault *vmf)
+{
+	struct drm_file *file = vmf->vma->vm_file->private_data;
+	struct npu_device *ndev = to_npu_device(file->minor->dev);
+	vm_fault_t ret = npu_doorbell_show(ndev, vmf);
+
+	if (ret != VM_FAULT_RETRY)
+		return ret;
+	if (fault_flag_allow_retry_first(vmf->flags))
+		return npu_doorbell_wake(ndev, vmf);
+	return npu_doorbell_show_awake(ndev, vmf);
 }
 
 static void npu_doorbell_open(struct vm_area_struct *vma)

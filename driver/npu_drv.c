@@ -4,6 +4,7 @@
 #include <linux/dma-map-ops.h>
 #include <linux/module.h>
 #include <linux/pci.h>
+#include <linux/pm_runtime.h>
 #include <linux/uaccess.h>
 
 #include <drm/drm_accel.h>
@@ -233,6 +234,24 @@ struct npu_device *npu_device_alloc(struct device *parent)
 }
 
 /**
+ * npu_device_start() - from a reset to a firmware that answers
+ * @ndev: the device, in reset, with its image loaded
+ *
+ * Return: 0 or a negative errno.
+ */
+int npu_device_start(struct npu_device *ndev)
+{
+	int ret;
+
+	npu_write64(ndev, NPU_REG_CONTEXT_TABLE_LO, ndev->context_table_dma);
+	ret = npu_firmware_start(ndev);
+	if (ret)
+		return ret;
+	npu_irq_enable(ndev);
+	return npu_mailbox_hello(ndev);
+}
+
+/**
  * npu_device_init() - everything that does not depend on the bus, up to a device users can open
  * @ndev: registers are mapped, interrupts can come, DMA works
  *
@@ -250,30 +269,21 @@ int npu_device_init(struct npu_device *ndev)
 	ret = npu_context_table_init(ndev);
 	if (ret)
 		return ret;
-	ret = npu_firmware_boot(ndev);
+	ret = npu_firmware_load(ndev);
 	if (ret)
 		return ret;
-	npu_irq_enable(ndev);
-	ret = npu_mailbox_hello(ndev);
+	ret = npu_device_start(ndev);
 	if (ret)
 		return ret;
 	ret = drm_dev_register(&ndev->drm, 0);
 	if (ret)
 		return ret;
 	npu_debugfs_init(ndev);
+	npu_power_begin(ndev);
 	return 0;
 }
 
-/**
- * npu_device_enter() - begin to use the device
- * @ndev: the device
- * @idx: for drm_dev_exit()
- *
- * Nothing of a length that users choose may happen before drm_dev_exit().
- *
- * Return: 0, -ENODEV (nothing is to be exited then).
- */
-int npu_device_enter(struct npu_device *ndev, int *idx)
+static int npu_device_enter_any(struct npu_device *ndev, int *idx)
 {
 	if (!drm_dev_enter(&ndev->drm, idx))
 		return -ENODEV;
@@ -281,6 +291,77 @@ int npu_device_enter(struct npu_device *ndev, int *idx)
 		return 0;
 	drm_dev_exit(*idx);
 	return -ENODEV;
+}
+
+/**
+ * npu_device_enter() - begin to use the device, which is woken up if it sleeps
+ * @ndev: the device
+ * @idx: for npu_device_exit()
+ *
+ * Takes hw_lock when it wakes the device up. Nothing of a length that users choose may happen
+ * before npu_device_exit().
+ *
+ * Return: 0, -ENODEV (nothing is to be exited then).
+ */
+int npu_device_enter(struct npu_device *ndev, int *idx)
+{
+	int ret = npu_device_enter_any(ndev, idx);
+
+	if (ret)
+		return ret;
+	if (pm_runtime_resume_and_get(ndev->drm.dev) < 0) {
+		drm_dev_exit(*idx);
+		return -ENODEV;
+	}
+	/* It may not have come back. */
+	if (!npu_device_is_dead(ndev))
+		return 0;
+	npu_device_exit(ndev, *idx);
+	return -ENODEV;
+}
+
+/**
+ * npu_device_enter_awake() - begin to use the device if it does not sleep
+ * @ndev: the device
+ * @idx: for npu_device_exit()
+ *
+ * Return: 0, -ENODEV (it sleeps, or there is none; nothing is to be exited then).
+ */
+int npu_device_enter_awake(struct npu_device *ndev, int *idx)
+{
+	int ret = npu_device_enter_any(ndev, idx);
+
+	if (ret)
+		return ret;
+	if (!IS_ENABLED(CONFIG_PM) || pm_runtime_get_if_active(ndev->drm.dev) > 0)
+		return 0;
+	drm_dev_exit(*idx);
+	return -ENODEV;
+}
+
+/**
+ * npu_device_exit() - end using the device
+ * @ndev: the device
+ * @idx: from npu_device_enter() or npu_device_enter_awake()
+ */
+void npu_device_exit(struct npu_device *ndev, int idx)
+{
+	pm_runtime_mark_last_busy(ndev->drm.dev);
+	pm_runtime_put_autosuspend(ndev->drm.dev);
+	drm_dev_exit(idx);
+}
+
+/**
+ * npu_device_halt() - the device does no DMA any more when this returns, and has forgotten all
+ * @ndev: its registers are mapped
+ */
+void npu_device_halt(struct npu_device *ndev)
+{
+	npu_write(ndev, NPU_REG_BOOT_CONTROL, NPU_BOOT_RESET);
+	/* The write is posted: a read makes sure of it. */
+	npu_read(ndev, NPU_REG_BOOT_STATUS);
+	if (dev_is_pci(ndev->drm.dev))
+		pci_clear_master(to_pci_dev(ndev->drm.dev));
 }
 
 /**
@@ -293,11 +374,7 @@ void npu_device_stop(struct npu_device *ndev)
 {
 	mutex_lock(&ndev->stop_lock);
 	if (!ndev->stopped) {
-		npu_write(ndev, NPU_REG_BOOT_CONTROL, NPU_BOOT_RESET);
-		/* The write is posted: a read makes sure of it. */
-		npu_read(ndev, NPU_REG_BOOT_STATUS);
-		if (dev_is_pci(ndev->drm.dev))
-			pci_clear_master(to_pci_dev(ndev->drm.dev));
+		npu_device_halt(ndev);
 		ndev->stopped = true;
 	}
 	mutex_unlock(&ndev->stop_lock);
@@ -361,6 +438,7 @@ void npu_device_remove(struct npu_device *ndev)
 	struct npu_context *ctx;
 	u32 i;
 
+	npu_power_end(ndev);
 	WRITE_ONCE(ndev->dead, true);
 	npu_device_wake_all(ndev);
 	drm_dev_unplug(&ndev->drm);

@@ -28,13 +28,19 @@ static const char *npu_boot_refusal(u32 status)
 	}
 }
 
-static int npu_firmware_start(struct npu_device *ndev, dma_addr_t dma, size_t bytes)
+/**
+ * npu_firmware_start() - start the firmware and wait until it is ready
+ * @ndev: the device, in reset; its image is loaded
+ *
+ * Return: 0 or a negative errno; then it may still be reading the image.
+ */
+int npu_firmware_start(struct npu_device *ndev)
 {
 	u32 value;
 	int ret;
 
-	npu_write64(ndev, NPU_REG_BOOT_ADDRESS_LO, dma);
-	npu_write(ndev, NPU_REG_BOOT_SIZE, bytes);
+	npu_write64(ndev, NPU_REG_BOOT_ADDRESS_LO, ndev->image_dma);
+	npu_write(ndev, NPU_REG_BOOT_SIZE, ndev->image_bytes);
 	npu_write(ndev, NPU_REG_BOOT_CONTROL, NPU_BOOT_START);
 	ret = readl_poll_timeout(ndev->regs + NPU_REG_BOOT_STATUS, value,
 				 value != NPU_BOOT_STATUS_RESET, NPU_BOOT_POLL_US,
@@ -55,18 +61,18 @@ static int npu_firmware_start(struct npu_device *ndev, dma_addr_t dma, size_t by
 }
 
 /**
- * npu_firmware_boot() - load the firmware and wait until it is ready
- * @ndev: the device, in reset
+ * npu_firmware_load() - take the firmware into memory that the device can read
+ * @ndev: the device
+ *
+ * It stays there: after a suspend there may be no file to be read yet.
  *
  * Return: 0 or a negative errno.
  */
-int npu_firmware_boot(struct npu_device *ndev)
+int npu_firmware_load(struct npu_device *ndev)
 {
 	struct device *dev = ndev->drm.dev;
 	const struct firmware *firmware;
 	const struct npu_fw_header *header;
-	dma_addr_t dma;
-	void *image;
 	int ret;
 
 	ret = request_firmware(&firmware, NPU_FIRMWARE_NAME, dev);
@@ -78,20 +84,16 @@ int npu_firmware_boot(struct npu_device *ndev)
 				    NPU_FIRMWARE_NAME, firmware->size);
 		goto release;
 	}
-	image = dma_alloc_coherent(dev, firmware->size, &dma, GFP_KERNEL);
-	if (!image) {
+	ndev->image_bytes = firmware->size;
+	ndev->image = dmam_alloc_coherent(dev, firmware->size, &ndev->image_dma, GFP_KERNEL);
+	if (!ndev->image) {
 		ret = -ENOMEM;
 		goto release;
 	}
 	/* The device checks the image, on a copy of its own. */
-	memcpy(image, firmware->data, firmware->size);
-	ret = npu_firmware_start(ndev, dma, firmware->size);
+	memcpy(ndev->image, firmware->data, firmware->size);
 	header = (const struct npu_fw_header *)firmware->data;
 	memcpy(ndev->firmware_version, header->version, sizeof(ndev->firmware_version));
-	/* A core that never became ready may still be reading. */
-	if (ret)
-		npu_device_stop(ndev);
-	dma_free_coherent(dev, firmware->size, image, dma);
 release:
 	release_firmware(firmware);
 	return ret;

@@ -154,12 +154,36 @@ int npu_irq_init(struct npu_device *ndev)
 	       npu_ring_alloc(ndev, &ndev->faults, sizeof(struct npu_fault) << NPU_FAULTS_LOG2);
 }
 
+static void npu_ring_reset(struct npu_host_ring *ring, size_t bytes)
+{
+	memset(ring->entries, 0, bytes);
+	ring->consumer = 0;
+}
+
+/**
+ * npu_irq_wait() - what was told until now is dealt with when this returns
+ * @ndev: the device
+ */
+void npu_irq_wait(struct npu_device *ndev)
+{
+	u32 i;
+
+	for (i = 0; i < NPU_IRQ_COUNT; i++) {
+		if (ndev->vectors[i].irq)
+			synchronize_irq(ndev->vectors[i].irq);
+	}
+}
+
 /**
  * npu_irq_enable() - let the device interrupt
- * @ndev: interrupts are requested
+ * @ndev: interrupts are requested; the device was reset
  */
 void npu_irq_enable(struct npu_device *ndev)
 {
+	mutex_lock(&ndev->drain_lock);
+	npu_ring_reset(&ndev->events, sizeof(struct npu_event) << NPU_EVENTS_LOG2);
+	npu_ring_reset(&ndev->faults, sizeof(struct npu_fault) << NPU_FAULTS_LOG2);
+	mutex_unlock(&ndev->drain_lock);
 	npu_write64(ndev, NPU_REG_EVENT_BASE_LO, ndev->events.dma);
 	npu_write(ndev, NPU_REG_EVENT_LOG2, NPU_EVENTS_LOG2);
 	npu_write64(ndev, NPU_REG_FAULT_BASE_LO, ndev->faults.dma);

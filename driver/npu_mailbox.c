@@ -37,24 +37,25 @@ static int npu_mailbox_status(u32 status)
 		return -EINVAL;
 	case NPU_ERROR_VERSION:
 		return -EPROTO;
+	case NPU_ERROR_BUSY:
+		return -EBUSY;
 	default:
 		return -EIO;
 	}
 }
 
 /* Waits for the answer to @message, and puts it there. */
-static int npu_mailbox_wait(struct npu_device *ndev, struct npu_message *message)
+static int npu_mailbox_wait(struct npu_device *ndev, struct npu_message *message,
+			    unsigned long timeout)
 {
 	unsigned long left;
 	int ret = 0;
 
-	left = wait_for_completion_timeout(&ndev->mailbox_reply, NPU_REPLY_TIMEOUT);
+	left = wait_for_completion_timeout(&ndev->mailbox_reply, timeout);
 	if (npu_device_is_dead(ndev))
 		return -ENODEV;
-	if (!left) {
-		npu_device_die(ndev, "the firmware does not answer");
-		return -ENODEV;
-	}
+	if (!left)
+		return -ETIMEDOUT;
 	spin_lock(&ndev->reply_lock);
 	if (ndev->reply.kind != message->kind)
 		ret = -EIO;
@@ -64,14 +65,15 @@ static int npu_mailbox_wait(struct npu_device *ndev, struct npu_message *message
 }
 
 /**
- * npu_mailbox_send() - send a message and wait for the answer
- * @ndev: the caller is inside npu_device_enter(), or probing
+ * npu_mailbox_ask() - send a message and wait for the answer
+ * @ndev: the caller is inside npu_device_enter(), or sees to it that the device works
  * @message: kind and arguments; replaced by the answer
+ * @timeout: jiffies
  *
- * Return: 0; -EINVAL (the firmware refuses an argument), -EPROTO (the version), -EIO (the message,
- * or it answers nonsense), -ENODEV (the device is dead).
+ * Return: 0; -EINVAL (the firmware refuses an argument), -EPROTO (the version), -EBUSY, -EIO (the
+ * message, or it answers nonsense), -ENODEV (the device is dead), -ETIMEDOUT.
  */
-int npu_mailbox_send(struct npu_device *ndev, struct npu_message *message)
+int npu_mailbox_ask(struct npu_device *ndev, struct npu_message *message, unsigned long timeout)
 {
 	int ret;
 
@@ -89,13 +91,30 @@ int npu_mailbox_send(struct npu_device *ndev, struct npu_message *message)
 	ret = npu_device_is_dead(ndev) ? -ENODEV : 0;
 	if (!ret) {
 		npu_mailbox_write(ndev, message);
-		ret = npu_mailbox_wait(ndev, message);
+		ret = npu_mailbox_wait(ndev, message, timeout);
 	}
 	spin_lock(&ndev->reply_lock);
 	ndev->sequence = 0;
 	spin_unlock(&ndev->reply_lock);
 	mutex_unlock(&ndev->mailbox_lock);
 	return ret;
+}
+
+/**
+ * npu_mailbox_send() - the same, of what takes no time
+ * @ndev: as above; dead when it does not answer
+ * @message: kind and arguments; replaced by the answer
+ *
+ * Return: as above, but for -ETIMEDOUT.
+ */
+int npu_mailbox_send(struct npu_device *ndev, struct npu_message *message)
+{
+	int ret = npu_mailbox_ask(ndev, message, NPU_REPLY_TIMEOUT);
+
+	if (ret != -ETIMEDOUT)
+		return ret;
+	npu_device_die(ndev, "the firmware does not answer");
+	return -ENODEV;
 }
 
 /**

@@ -37,7 +37,7 @@ static const struct {
 static const struct {
 	u32 param;
 	u32 reg;
-} npu_counter_list[] = {
+} npu_counter_list[NPU_COUNTERS] = {
 	{ DRM_NPU_PARAM_TIME, NPU_REG_TIME_LO },
 	{ DRM_NPU_PARAM_COUNTER_TASKS, NPU_REG_COUNTER_TASKS_LO },
 	{ DRM_NPU_PARAM_COUNTER_MAC, NPU_REG_COUNTER_MAC_LO },
@@ -71,19 +71,44 @@ void npu_param_read_caps(struct npu_device *ndev)
 	caps->semaphores = min_t(u32, caps->semaphores, NPU_SEMAPHORES_MAX);
 }
 
-static int npu_param_counter(struct npu_device *ndev, u32 reg, u64 *value)
+/* The low word latches the high one; nobody may come between. */
+static u64 npu_param_read_counter(struct npu_device *ndev, u32 i)
+{
+	u32 reg = npu_counter_list[i].reg;
+	u64 low;
+
+	lockdep_assert_held(&ndev->counter_lock);
+	low = npu_read(ndev, reg);
+	return ndev->counters_before[i] + ((u64)npu_read(ndev, reg + 4) << 32 | low);
+}
+
+/**
+ * npu_param_keep_counters() - the device forgets its counters, but not the time
+ * @ndev: about to be reset, after which it goes on as before
+ */
+void npu_param_keep_counters(struct npu_device *ndev)
+{
+	u32 i;
+
+	mutex_lock(&ndev->counter_lock);
+	for (i = 0; i < NPU_COUNTERS; i++) {
+		if (npu_counter_list[i].reg != NPU_REG_TIME_LO)
+			ndev->counters_before[i] = npu_param_read_counter(ndev, i);
+	}
+	mutex_unlock(&ndev->counter_lock);
+}
+
+static int npu_param_counter(struct npu_device *ndev, u32 i, u64 *value)
 {
 	int ret, idx;
 
 	ret = npu_device_enter(ndev, &idx);
 	if (ret)
 		return ret;
-	/* The low word latches the high one; nobody may come between. */
 	mutex_lock(&ndev->counter_lock);
-	*value = npu_read(ndev, reg);
-	*value |= (u64)npu_read(ndev, reg + 4) << 32;
+	*value = npu_param_read_counter(ndev, i);
 	mutex_unlock(&ndev->counter_lock);
-	drm_dev_exit(idx);
+	npu_device_exit(ndev, idx);
 	return 0;
 }
 
@@ -110,7 +135,7 @@ static int npu_param_single(struct npu_device *ndev, u32 param, u64 *value)
 	}
 	for (i = 0; i < ARRAY_SIZE(npu_counter_list); i++) {
 		if (npu_counter_list[i].param == param)
-			return npu_param_counter(ndev, npu_counter_list[i].reg, value);
+			return npu_param_counter(ndev, i, value);
 	}
 	switch (param) {
 	case DRM_NPU_PARAM_FIRMWARE_ABI:

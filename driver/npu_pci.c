@@ -3,6 +3,7 @@
 #include <linux/interrupt.h>
 #include <linux/module.h>
 #include <linux/pci.h>
+#include <linux/pm.h>
 
 #include "npu_device.h"
 
@@ -63,7 +64,8 @@ static int npu_pci_irqs(struct npu_device *ndev, struct pci_dev *pdev)
 	for (i = 0; i < count; i++) {
 		ndev->vectors[i].ndev = ndev;
 		ndev->vectors[i].causes = count == 1 ? GENMASK(NPU_IRQ_COUNT - 1, 0) : BIT(i);
-		ret = devm_request_threaded_irq(&pdev->dev, pci_irq_vector(pdev, i), NULL,
+		ndev->vectors[i].irq = pci_irq_vector(pdev, i);
+		ret = devm_request_threaded_irq(&pdev->dev, ndev->vectors[i].irq, NULL,
 						npu_irq_thread, IRQF_ONESHOT, "npu",
 						&ndev->vectors[i]);
 		if (ret)
@@ -126,6 +128,7 @@ static struct pci_driver npu_pci_driver = {
 	.probe = npu_pci_probe,
 	.remove = npu_pci_remove,
 	.shutdown = npu_pci_shutdown,
+	.driver.pm = pm_ptr(&npu_pm_ops),
 };
 
 int npu_pci_register(void)

@@ -73,18 +73,22 @@ static void npu_queue_give_index(struct npu_device *ndev, struct npu_queue *queu
 	spin_unlock(&ndev->contexts_lock);
 }
 
-static int npu_queue_announce(struct npu_context *ctx, struct npu_queue *queue,
-			      const struct drm_npu_queue_create *args)
+/* @error: enum npu_error that had stopped it before, when it is not new. */
+static int npu_queue_announce(struct npu_queue *queue, u32 error)
 {
 	struct npu_message message = { .kind = cpu_to_le16(NPU_MESSAGE_QUEUE_CREATE) };
+	const struct npu_queue_setup *setup = &queue->setup;
 
 	message.argument[0] = cpu_to_le32(queue->index);
-	message.argument[1] = cpu_to_le32(ctx->index);
-	message.argument[2] = cpu_to_le32(lower_32_bits(args->ring));
-	message.argument[3] = cpu_to_le32(upper_32_bits(args->ring));
-	message.argument[4] = cpu_to_le32(args->ring_log2);
-	message.argument[5] = cpu_to_le32(args->priority);
-	return npu_mailbox_send(ctx->ndev, &message);
+	message.argument[1] = cpu_to_le32(queue->ctx->index);
+	message.argument[2] = cpu_to_le32(lower_32_bits(setup->ring));
+	message.argument[3] = cpu_to_le32(upper_32_bits(setup->ring));
+	message.argument[4] = cpu_to_le32(setup->ring_log2);
+	message.argument[5] = cpu_to_le32(setup->priority);
+	message.argument[6] = cpu_to_le32(lower_32_bits(queue->place));
+	message.argument[7] = cpu_to_le32(upper_32_bits(queue->place));
+	message.argument[8] = cpu_to_le32(error);
+	return npu_mailbox_send(queue->ctx->ndev, &message);
 }
 
 static int npu_queue_check(struct npu_context *ctx, const struct drm_npu_queue_create *args)
@@ -120,7 +124,10 @@ static int npu_queue_add(struct npu_context *ctx, struct npu_queue *queue,
 	ret = xa_alloc(&ctx->queues, &queue->id, queue, xa_limit_31b, GFP_KERNEL_ACCOUNT);
 	if (ret)
 		goto index;
-	ret = npu_queue_announce(ctx, queue, args);
+	queue->setup.ring = args->ring;
+	queue->setup.ring_log2 = args->ring_log2;
+	queue->setup.priority = args->priority;
+	ret = npu_queue_announce(queue, NPU_ERROR_NONE);
 	if (ret)
 		goto erase;
 	mutex_unlock(&ndev->hw_lock);
@@ -174,7 +181,7 @@ int npu_queue_create_ioctl(struct drm_device *drm, void *data, struct drm_file *
 				(u64)queue->index << NPU_MMAP_NUMBER_SHIFT;
 	args->doorbell_bytes = PAGE_SIZE;
 exit:
-	drm_dev_exit(idx);
+	npu_device_exit(ndev, idx);
 put:
 	npu_context_put(ctx);
 	return ret;
@@ -231,7 +238,7 @@ int npu_queue_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file 
 	npu_queue_put(queue);
 unlock:
 	mutex_unlock(&ndev->hw_lock);
-	drm_dev_exit(idx);
+	npu_device_exit(ndev, idx);
 put:
 	npu_context_put(ctx);
 	return ret;
@@ -252,6 +259,51 @@ void npu_queue_drop_all(struct npu_context *ctx)
 		npu_queue_give_index(ctx->ndev, queue);
 		npu_queue_put(queue);
 	}
+}
+
+/**
+ * npu_queue_note_place() - ask where a queue stands, before the device forgets it
+ * @queue: the queue; the device is suspended
+ *
+ * Return: 0 or a negative errno: it will not be known where to go on.
+ */
+int npu_queue_note_place(struct npu_queue *queue)
+{
+	struct npu_message message = { .kind = cpu_to_le16(NPU_MESSAGE_QUEUE_STATE) };
+	int ret;
+
+	lockdep_assert_held(&queue->ctx->ndev->hw_lock);
+	message.argument[0] = cpu_to_le32(queue->index);
+	ret = npu_mailbox_send(queue->ctx->ndev, &message);
+	if (ret)
+		return ret;
+	queue->place = (u64)le32_to_cpu(message.argument[1]) << 32 |
+		       le32_to_cpu(message.argument[0]);
+	if (message.argument[2])
+		npu_semaphore_queue_stopped(queue->ctx, queue, le32_to_cpu(message.argument[2]));
+	/* What was in the middle of something cannot go on there. */
+	return message.argument[3] ? -EBUSY : 0;
+}
+
+/**
+ * npu_queue_lose_place() - what a queue had begun is lost
+ * @queue: the queue, which ends so
+ */
+void npu_queue_lose_place(struct npu_queue *queue)
+{
+	npu_semaphore_queue_stopped(queue->ctx, queue, NPU_ERROR_KILLED);
+}
+
+/**
+ * npu_queue_restore() - make it known to the device again, where it was
+ * @queue: the queue, whose context the device knows
+ *
+ * Return: 0 or a negative errno.
+ */
+int npu_queue_restore(struct npu_queue *queue)
+{
+	lockdep_assert_held(&queue->ctx->ndev->hw_lock);
+	return npu_queue_announce(queue, min_t(u32, READ_ONCE(queue->error), U8_MAX));
 }
 
 /**

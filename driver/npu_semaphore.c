@@ -84,6 +84,25 @@ void npu_semaphore_fired(struct npu_context *ctx, u32 sem)
 	spin_unlock(&ctx->wait_lock);
 }
 
+/**
+ * npu_semaphore_rearm() - have the device watch again, which has forgotten all
+ * @ctx: the context
+ *
+ * What has grown meanwhile fires at once.
+ */
+void npu_semaphore_rearm(struct npu_context *ctx)
+{
+	struct npu_wait *wait;
+	u32 i;
+
+	spin_lock(&ctx->wait_lock);
+	list_for_each_entry(wait, &ctx->waits, link) {
+		for (i = 0; i < wait->count; i++)
+			npu_sem_arm(ctx, wait->waiters[i].sem);
+	}
+	spin_unlock(&ctx->wait_lock);
+}
+
 static void npu_sem_wake_all(struct npu_context *ctx, int error)
 {
 	struct npu_wait *wait;
@@ -309,7 +328,7 @@ static int npu_sleeper_run(struct npu_context *ctx, struct npu_sleeper *sleeper,
 	spin_lock(&ctx->wait_lock);
 	npu_wait_link(ctx, &sleeper->wait);
 	spin_unlock(&ctx->wait_lock);
-	drm_dev_exit(idx);
+	npu_device_exit(ctx->ndev, idx);
 	ret = npu_sleeper_sleep(ctx, sleeper, deadline);
 	spin_lock(&ctx->wait_lock);
 	npu_wait_unlink(ctx, &sleeper->wait);

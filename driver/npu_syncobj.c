@@ -7,7 +7,8 @@
  * other way round is free: fences of others come to their end, and then a semaphore grows.
  *
  * Both happen in one worker, as syncobjs are not for interrupts, and points of a timeline must come
- * in the order of their semaphore's values.
+ * in the order of their semaphore's values. It does not run while the whole system goes to sleep,
+ * as then it would not find the device.
  */
 #include <linux/dma-fence-chain.h>
 #include <linux/dma-fence.h>
@@ -129,7 +130,7 @@ static void npu_sync_point_wake(struct npu_wait *wait, int result)
 	if (xchg(&point->due, true))
 		return;
 	llist_add(&point->node, &ndev->points);
-	queue_work(system_dfl_wq, &ndev->bridge);
+	queue_work(system_freezable_wq, &ndev->bridge);
 }
 
 static int npu_sync_point_link(struct npu_sync_point *point)
@@ -153,8 +154,21 @@ static int npu_sync_point_link(struct npu_sync_point *point)
 	spin_unlock(&ctx->wait_lock);
 	/* The worker may be done with the point by now, and with it the context may be gone. */
 	npu_backstop_start(ndev);
-	drm_dev_exit(idx);
+	npu_device_exit(ndev, idx);
 	return ret;
+}
+
+/* What is there already concerns the device no more, which may sleep. */
+static int npu_sync_point_begin(struct npu_sync_point *point)
+{
+	int ret = npu_wait_outcome(point->ctx, &point->wait);
+
+	if (ret == -EAGAIN)
+		return npu_sync_point_link(point);
+	if (ret < 0)
+		return ret;
+	npu_wait_wake(&point->wait, 0);
+	return 0;
 }
 
 static int npu_sync_point_add(struct npu_file *file, struct npu_sync_point *point,
@@ -174,7 +188,7 @@ static int npu_sync_point_add(struct npu_file *file, struct npu_sync_point *poin
 	}
 	if (!npu_pending_take(file))
 		return -EDQUOT;
-	ret = npu_sync_point_link(point);
+	ret = npu_sync_point_begin(point);
 	if (ret)
 		atomic_dec(&file->pending);
 	return ret;
@@ -227,6 +241,7 @@ static void npu_sync_signal_free(struct npu_sync_signal *signal)
 	kfree(signal);
 }
 
+/* A device that sleeps is woken up for it. */
 static void npu_sync_signal_store(struct npu_sync_signal *signal)
 {
 	struct npu_device *ndev = signal->ctx->ndev;
@@ -241,7 +256,7 @@ static void npu_sync_signal_store(struct npu_sync_signal *signal)
 		writeq(signal->store, ndev->doorbell_regs + queue->index * NPU_DOORBELL_STRIDE +
 		       NPU_DOORBELL_SIGNAL);
 	mutex_unlock(&ndev->doorbell_lock);
-	drm_dev_exit(idx);
+	npu_device_exit(ndev, idx);
 }
 
 static void npu_sync_signal_finish(struct npu_sync_signal *signal)
@@ -261,7 +276,7 @@ static void npu_sync_signal_due(struct dma_fence *fence, struct dma_fence_cb *ca
 	struct npu_device *ndev = signal->ctx->ndev;
 
 	llist_add(&signal->node, &ndev->signals);
-	queue_work(system_dfl_wq, &ndev->bridge);
+	queue_work(system_freezable_wq, &ndev->bridge);
 }
 
 static struct npu_queue *npu_sync_signal_queue(struct npu_context *ctx, u32 id)

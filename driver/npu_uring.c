@@ -148,7 +148,7 @@ static void npu_uring_link(struct npu_uring_wait *uwait, u32 timeout_us)
 	}
 	spin_unlock(&ctx->wait_lock);
 	npu_backstop_start(ctx->ndev);
-	drm_dev_exit(idx);
+	npu_device_exit(ctx->ndev, idx);
 }
 
 static int npu_uring_begin(struct io_uring_cmd *cmd, struct npu_uring_wait *uwait, u32 timeout_us,

@@ -20,7 +20,7 @@ extern bool suspend_active;
 enum npu_error suspend_begin(u32 patience);
 
 /**
- * suspend_run() - while it is active: do what can be done now; the whole of it once the time is over
+ * suspend_run() - while it is active: do what can be done now, all of it once the time is over
  *
  * Returns true while time has to go on.
  */

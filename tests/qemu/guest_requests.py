@@ -4,6 +4,9 @@
 unplug         take the card out, as by hand: the guest is asked to let go of it
 plug           put it in again
 kill-device    end the card's program as if it had crashed
+wakeup         wait until the machine sleeps (S3), then wake it up
+knock          a line to /dev/ttyS1 every two seconds, which wakes a system that sleeps without its machine
+awake          that is enough
 counters       send a line to /dev/ttyS1: what the card's program has counted; no access to the card
 """
 import json
@@ -12,6 +15,8 @@ import re
 import signal
 import socket
 import time
+
+KNOCK_SECONDS = 2
 
 
 def request_lines(text):
@@ -46,7 +51,19 @@ class Monitor:
             if "error" in message:
                 raise RuntimeError("%s: %s" % (name, message["error"]["desc"]))
             if "return" in message:
-                return
+                return message["return"]
+        return None
+
+    def wake_up(self):
+        """Waits until the machine sleeps, and does not sleep any more."""
+        end = time.monotonic() + 60
+        while self.command("query-status")["status"] != "suspended":
+            if time.monotonic() > end:
+                raise RuntimeError("the machine does not go to sleep")
+            time.sleep(0.05)
+        self.command("system_wakeup")
+        while self.command("query-status")["status"] == "suspended":
+            time.sleep(0.05)
 
     def wait_until_deleted(self, device):
         messages = self.messages()
@@ -79,16 +96,32 @@ class Requests:
         if request == "counters":
             self.tell_counters()
             return
+        if request == "knock":
+            self.knock()
+            return
+        if request == "awake":
+            return
         if not self.monitor:
             self.monitor = Monitor(self.guest.path("qmp.sock"))
         if request == "unplug":
             self.monitor.command("device_del", id="npu0")
+        elif request == "wakeup":
+            self.monitor.wake_up()
         elif request == "plug":
             # The guest's driver goes first, the card when the guest says so.
             self.monitor.wait_until_deleted("npu0")
             self.monitor.command("device_add", **self.guest.card())
         else:
             raise RuntimeError("the guest's script asks for '%s', which is not known" % request)
+
+    def knock(self):
+        """Until the system says something: one that does not sleep yet hears nothing."""
+        end = time.monotonic() + 300
+        while len(request_lines(self.guest.text("output.log"))) == self.done:
+            if time.monotonic() > end:
+                raise RuntimeError("the system does not wake up")
+            time.sleep(KNOCK_SECONDS)
+            os.write(self.guest.answers, b"\n")
 
     def counters(self):
         return re.findall(r"^npu-device: (messages .*)\n", self.guest.text("device.log"), re.M)

@@ -64,6 +64,12 @@ extern "C" {
  *
  * A doorbell is one page, to be mapped shared and for writing only. The mapping is not inherited by
  * fork(). Stores to the doorbell of a queue that is gone do nothing.
+ *
+ * The device may sleep while it has no work, also with queues that are open and waits that are
+ * pending. Nobody sees that but by the time it takes: the first store to a doorbell waits until the
+ * device is awake, and so does an ioctl that needs it. Before the whole system sleeps, tasks have
+ * two seconds to end; one that has not is killed, which its record says, and a queue in the
+ * middle of a GRAPH stops with NPU_ERROR_KILLED. All other work goes on afterwards.
  */
 
 #define DRM_NPU_GET_PARAM		0x00

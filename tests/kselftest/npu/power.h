@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* How the device sleeps: what sysfs and debugfs say of it, and how it is made to. Needs root. */
+#ifndef NPU_POWER_H
+#define NPU_POWER_H
+
+#include "npu_test.h"
+
+#define POWER_FOLDER "/sys/class/accel/accel0/device/power/"
+
+static inline void power_read(const char *path, char *text, size_t room)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t bytes = fd < 0 ? -1 : read(fd, text, room - 1);
+
+	text[bytes < 0 ? 0 : bytes] = 0;
+	text[strcspn(text, "\n")] = 0;
+	if (fd >= 0)
+		close(fd);
+}
+
+/* The device may sleep after so many milliseconds without work; -1: it may not at all. */
+static inline int power_allow(int milliseconds)
+{
+	char text[16];
+	int ret;
+
+	if (milliseconds < 0)
+		return write_file(POWER_FOLDER "control", "on");
+	snprintf(text, sizeof(text), "%d", milliseconds);
+	ret = write_file(POWER_FOLDER "autosuspend_delay_ms", text);
+	return ret ? ret : write_file(POWER_FOLDER "control", "auto");
+}
+
+static inline bool power_asleep(void)
+{
+	char text[32];
+
+	power_read(POWER_FOLDER "runtime_status", text, sizeof(text));
+	return !strcmp(text, "suspended");
+}
+
+/* Whether it sleeps before so much time is over. */
+static inline bool power_wait_asleep(int64_t deadline)
+{
+	while (!power_asleep()) {
+		if (now_ns() > deadline)
+			return false;
+		usleep(2000);
+	}
+	return true;
+}
+
+/* "suspends" or "suspends_refused", of the device's folder in debugfs. */
+static inline uint64_t power_count(int fd, const char *what)
+{
+	char path[512], text[32];
+	DIR *folder = opendir("/sys/kernel/debug/accel");
+	struct dirent *entry;
+	uint64_t count = 0;
+
+	/* One device is there: its folder has the number of its minor, or its name. */
+	while (folder && (entry = readdir(folder))) {
+		snprintf(path, sizeof(path), "/sys/kernel/debug/accel/%s/%s", entry->d_name, what);
+		if (entry->d_name[0] == '.' || access(path, R_OK))
+			continue;
+		power_read(path, text, sizeof(text));
+		count = strtoull(text, NULL, 0);
+		break;
+	}
+	if (folder)
+		closedir(folder);
+	return count;
+}
+
+#endif /* NPU_POWER_H */
