@@ -144,22 +144,34 @@ static inline int receive_fd(int socket)
 }
 
 /* Each waits for the other's point, then lets its own device work come to the next. */
+static inline int take_turn(struct npu_lane *lane, const uint32_t mine_and_theirs[2], bool first,
+			    uint64_t turn)
+{
+	uint64_t needed = first ? turn - 1 : turn;
+
+	if (needed && point_wait(lane->fd, mine_and_theirs[1], needed, soon()))
+		return 11;
+	if (export_point(lane, 5, turn, mine_and_theirs[0], turn))
+		return 12;
+	npu_lane_signal(lane, 5, 1);
+	return 0;
+}
+
 static inline int take_turns(int fd, const uint32_t mine_and_theirs[2], bool first, uint64_t rounds)
 {
 	struct npu_lane lane;
-	uint64_t i, needed;
+	int ret = 0;
 
 	if (npu_lane_open(&lane, fd))
 		return 10;
-	for (i = 1; i <= rounds; i++) {
-		needed = first ? i - 1 : i;
-		if (needed && point_wait(fd, mine_and_theirs[1], needed, soon()))
-			return 11;
-		if (export_point(&lane, 5, i, mine_and_theirs[0], i))
-			return 12;
-		npu_lane_signal(&lane, 5, 1);
-	}
-	return point_wait(fd, mine_and_theirs[1], rounds, soon()) ? 13 : 0;
+	for (uint64_t i = 1; !ret && i <= rounds; i++)
+		ret = take_turn(&lane, mine_and_theirs, first, i);
+	if (!ret && point_wait(fd, mine_and_theirs[1], rounds, soon()))
+		ret = 13;
+	/* They would keep the file, and with it the context. */
+	munmap((void *)lane.doorbell, (size_t)sysconf(_SC_PAGESIZE));
+	munmap(lane.ring, LANE_BYTES);
+	return ret;
 }
 
 /* The two syncobjs come by file descriptors, theirs first. */
