@@ -414,10 +414,12 @@ static void emit_next(struct emitter *e)
 
 void mac_emit_early_points(struct emitter *e)
 {
-	const struct cut *cut = &e->cuts[e->points_emitted];
+	const struct cut *cut;
 
-	if (e->points_emitted < e->point_count && !cut->step && cut->a == e->a.issued &&
-	    cut->w == e->w.issued)
+	if (e->points_emitted >= e->point_count)
+		return;
+	cut = &e->cuts[e->points_emitted];
+	if (!cut->step && cut->a == e->a.issued && cut->w == e->w.issued)
 		emit_next(e);
 }
 
