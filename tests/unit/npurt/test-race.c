@@ -99,6 +99,14 @@ static void *open_and_close(void *opaque)
 	return NULL;
 }
 
+#if defined(__SANITIZE_ADDRESS__)
+#define ADDRESS_SANITIZER true
+#elif defined(__has_feature)
+#define ADDRESS_SANITIZER __has_feature(address_sanitizer)
+#else
+#define ADDRESS_SANITIZER false
+#endif
+
 /* A child that is born while another thread opens a device can open one itself, and exit. */
 static void test_fork_beside_open(void **state)
 {
@@ -107,6 +115,12 @@ static void test_fork_beside_open(void **state)
 	int i, status;
 
 	(void)state;
+	/*
+	 * It may be born while the other thread is in the sanitizer's allocator, which older compilers'
+	 * leave locked in a child, and its leak checker asks the child for what that thread allocated.
+	 */
+	if (ADDRESS_SANITIZER)
+		skip();
 	assert_int_equal(pthread_create(&thread, NULL, open_and_close, &stop), 0);
 	for (i = 0; i < FORKS; i++) {
 		pid_t pid = fork();
