@@ -99,14 +99,6 @@ static void *open_and_close(void *opaque)
 	return NULL;
 }
 
-#if defined(__SANITIZE_ADDRESS__)
-#define ADDRESS_SANITIZER true
-#elif defined(__has_feature)
-#define ADDRESS_SANITIZER __has_feature(address_sanitizer)
-#else
-#define ADDRESS_SANITIZER false
-#endif
-
 /* A child that is born while another thread opens a device can open one itself, and exit. */
 static void test_fork_beside_open(void **state)
 {
@@ -115,12 +107,6 @@ static void test_fork_beside_open(void **state)
 	int i, status;
 
 	(void)state;
-	/*
-	 * It may be born while the other thread is in the sanitizer's allocator, which older compilers'
-	 * leave locked in a child, and its leak checker asks the child for what that thread allocated.
-	 */
-	if (ADDRESS_SANITIZER)
-		skip();
 	assert_int_equal(pthread_create(&thread, NULL, open_and_close, &stop), 0);
 	for (i = 0; i < FORKS; i++) {
 		pid_t pid = fork();
@@ -139,12 +125,29 @@ static void test_fork_beside_open(void **state)
 	pthread_join(thread, NULL);
 }
 
+#if defined(__SANITIZE_ADDRESS__)
+#define ADDRESS_SANITIZER true
+#elif defined(__has_feature)
+#define ADDRESS_SANITIZER __has_feature(address_sanitizer)
+#else
+#define ADDRESS_SANITIZER false
+#endif
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
+	const struct CMUnitTest all[] = {
 		cmocka_unit_test(test_end_before_sleep),
 		cmocka_unit_test(test_fork_beside_open),
 	};
+	const struct CMUnitTest without_forks[] = {
+		cmocka_unit_test(test_end_before_sleep),
+	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	/*
+	 * A child that is born while the other thread is in the sanitizer's allocator finds that locked
+	 * for ever, with older compilers, and the leak checker asks it for what that thread allocated.
+	 */
+	if (ADDRESS_SANITIZER)
+		return cmocka_run_group_tests_name("without forks", without_forks, NULL, NULL);
+	return cmocka_run_group_tests(all, NULL, NULL);
 }
