@@ -5,7 +5,7 @@
  *
  * `sim:` (sim.c) plays the kernel's part over the device model in this process. The one over the
  * kernel driver (drm.c) maps each of these onto one ioctl or one mapping: memory_alloc GEM_CREATE
- * and mmap, bind and unbind VM_BIND, context_create CTX_CREATE and the semaphore area's mapping,
+ * and mmap, memory_export and memory_import PRIME's calls, bind and unbind VM_BIND, context_create CTX_CREATE and the semaphore area's mapping,
  * queue_create QUEUE_CREATE and the doorbell's mapping, wait SEM_WAIT, last_fault CTX_STATUS.
  *
  * Every function returns 0 or a negative errno with a sentence (npurt_fail()), may be called by any
@@ -14,6 +14,7 @@
 #ifndef NPURT_BACKEND_H
 #define NPURT_BACKEND_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "error.h"
@@ -23,11 +24,16 @@ struct npurt_backend;
 struct npurt_backend_context;
 struct npurt_backend_queue;
 
-/* Zeroed memory of whole pages. @handle is the back end's. */
+/*
+ * Memory of whole pages. @handle is the back end's; so is @file, of shared memory. @shared: others
+ * may have it, too.
+ */
 struct npurt_memory {
 	unsigned char *host;
 	uint64_t bytes;
 	uint64_t handle;
+	int file;
+	bool shared;
 };
 
 /* What the device says about a task that touched what it must not. */
@@ -53,6 +59,10 @@ struct npurt_wait {
  * @get_counters: what it has done
  * @firmware_log: as npurt_device_firmware_log()
  * @memory_alloc: zeroed memory, a multiple of 4 KiB, aligned to 2 MiB where it is that large
+ * @memory_alloc_shared: the same, of memory that memory_export can hand out
+ * @memory_export: a file descriptor of shared memory, close-on-exec, the caller's
+ * @memory_import: what somebody else's file descriptor stands for, which stays the caller's;
+ *		@writable: host and device may write it
  * @memory_free: nothing maps it any more
  * @memory_clear: make it zeroes again; the device does not use it
  * @context_create: an address space; @flags NPURT_CONTEXT_*
@@ -76,6 +86,12 @@ struct npurt_backend_ops {
 			    size_t bytes);
 	int (*memory_alloc)(struct npurt_backend *backend, uint64_t bytes,
 			    struct npurt_memory *memory);
+	int (*memory_alloc_shared)(struct npurt_backend *backend, uint64_t bytes,
+				   struct npurt_memory *memory);
+	int (*memory_export)(struct npurt_backend *backend, const struct npurt_memory *memory,
+			     int *file);
+	int (*memory_import)(struct npurt_backend *backend, int file, bool writable,
+			     struct npurt_memory *memory);
 	void (*memory_free)(struct npurt_backend *backend, const struct npurt_memory *memory);
 	void (*memory_clear)(struct npurt_backend *backend, const struct npurt_memory *memory);
 	int (*context_create)(struct npurt_backend *backend, uint32_t flags,

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* Memory that host and device share. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "npu_pgtable.h"
 #include "objects.h"
@@ -36,27 +38,27 @@ static void give_va(struct npurt_buffer *buffer)
 	pthread_mutex_unlock(&buffer->context->va_lock);
 }
 
-/* Of a size that is mapped as it is, on the device and in its context. */
-static int make(struct npurt_context *context, uint64_t bytes, unsigned int prot,
-		struct npurt_buffer **result)
+/* A buffer of memory, in its context; the memory is freed when that fails. */
+static int make_of(struct npurt_context *context, const struct npurt_memory *memory,
+		   unsigned int prot, struct npurt_buffer **result)
 {
 	const struct npurt_backend_ops *ops = context->backend->backend->ops;
 	struct npurt_buffer *buffer;
-	int ret;
+	int ret = -ENOMEM;
 
 	buffer = calloc(1, sizeof(*buffer));
-	if (!buffer)
-		return npurt_fail(-ENOMEM, "npurt: no memory for a buffer");
+	if (!buffer) {
+		npurt_fail(ret, "npurt: no memory for a buffer");
+		goto free_memory;
+	}
 	buffer->context = context;
-	buffer->block.bytes = bytes;
-	buffer->block.kind = prot;
-	ret = ops->memory_alloc(context->backend->backend, bytes, &buffer->memory);
-	if (ret)
-		goto free_buffer;
+	buffer->memory = *memory;
+	buffer->block.bytes = memory->bytes;
+	buffer->block.kind = memory->shared ? NPURT_POOL_KIND_SHARED : prot;
 	ret = take_va(buffer);
 	if (ret)
-		goto free_memory;
-	ret = ops->bind(context->backend, buffer->va, &buffer->memory, prot);
+		goto free_buffer;
+	ret = ops->bind(context->backend, buffer->va, memory, prot);
 	if (ret)
 		goto free_va;
 	*result = buffer;
@@ -64,11 +66,22 @@ static int make(struct npurt_context *context, uint64_t bytes, unsigned int prot
 
 free_va:
 	give_va(buffer);
-free_memory:
-	ops->memory_free(context->backend->backend, &buffer->memory);
 free_buffer:
 	free(buffer);
+free_memory:
+	ops->memory_free(context->backend->backend, memory);
 	return ret;
+}
+
+/* Of a size that is mapped as it is, on the device and in its context. */
+static int make(struct npurt_context *context, uint64_t bytes, unsigned int prot,
+		struct npurt_buffer **result)
+{
+	struct npurt_backend *backend = context->backend->backend;
+	struct npurt_memory memory = { 0 };
+	int ret = backend->ops->memory_alloc(backend, bytes, &memory);
+
+	return ret ? ret : make_of(context, &memory, prot, result);
 }
 
 static void release(struct npurt_buffer *buffer)
@@ -96,6 +109,12 @@ void npurt_buffer_release_kept(struct npurt_context *context)
 	release_chain(npurt_pool_drain(&context->pool));
 }
 
+/* Does the context's pool count it? What comes from others is not the pool's. */
+static bool is_counted(const struct npurt_buffer *buffer)
+{
+	return buffer->context->pool.max && !buffer->imported;
+}
+
 /* No task in flight uses it any more. */
 static void release_or_keep(struct npurt_leaver *leaver)
 {
@@ -104,10 +123,29 @@ static void release_or_keep(struct npurt_leaver *leaver)
 	struct npurt_context *context = buffer->context;
 
 	__atomic_fetch_sub(&context->buffer_bytes, buffer->block.bytes, __ATOMIC_RELAXED);
-	if (context->pool.max)
+	if (is_counted(buffer) && !buffer->memory.shared) {
 		npurt_pool_give(&context->pool, &buffer->block);
-	else
-		release(buffer);
+		return;
+	}
+	if (is_counted(buffer))
+		npurt_pool_untake(&context->pool, buffer->block.bytes);
+	release(buffer);
+}
+
+/* Room in the pool; @kept: one that fits and was kept, or NULL. */
+static int take_room(struct npurt_context *context, uint64_t bytes, unsigned int kind,
+		     struct npurt_pool_block **kept)
+{
+	struct npurt_pool_block *given_up;
+
+	if (npurt_pool_take(&context->pool, bytes, kind, kept, &given_up))
+		return npurt_fail(-ENOMEM,
+				  "npurt: %" PRIu64
+				  " bytes more than the context's pool_bytes allow, %" PRIu64
+				  " in all: free buffers or models, or make the context with more",
+				  bytes, context->pool.max);
+	release_chain(given_up);
+	return 0;
 }
 
 /* One that was kept, or a new one in the place of others. */
@@ -115,16 +153,11 @@ static int take_from_pool(struct npurt_context *context, uint64_t bytes, unsigne
 			  struct npurt_buffer **result)
 {
 	struct npurt_backend *backend = context->backend->backend;
-	struct npurt_pool_block *kept, *given_up;
-	int ret;
+	struct npurt_pool_block *kept;
+	int ret = take_room(context, bytes, prot, &kept);
 
-	if (npurt_pool_take(&context->pool, bytes, prot, &kept, &given_up))
-		return npurt_fail(-ENOMEM,
-				  "npurt: %" PRIu64
-				  " bytes more than the context's pool_bytes allow, %" PRIu64
-				  " in all: free buffers or models, or make the context with more",
-				  bytes, context->pool.max);
-	release_chain(given_up);
+	if (ret)
+		return ret;
 	if (kept) {
 		*result = (struct npurt_buffer *)kept;
 		backend->ops->memory_clear(backend, &(*result)->memory);
@@ -141,27 +174,47 @@ static int take_from_pool(struct npurt_context *context, uint64_t bytes, unsigne
 	return ret;
 }
 
+static uint64_t whole_pages(uint64_t bytes)
+{
+	return (bytes + NPU_PAGE_BYTES - 1) & ~(NPU_PAGE_BYTES - 1);
+}
+
 static int take(struct npurt_context *context, uint64_t bytes, unsigned int prot,
 		struct npurt_buffer **result)
 {
-	uint64_t rounded = (bytes + NPU_PAGE_BYTES - 1) & ~(NPU_PAGE_BYTES - 1);
-
 	if (!context->pool.max)
-		return make(context, rounded, prot, result);
+		return make(context, whole_pages(bytes), prot, result);
 	return take_from_pool(context, npurt_pool_bytes(bytes), prot, result);
 }
 
-int npurt_buffer_new(struct npurt_context *context, uint64_t bytes, unsigned int prot,
-		     struct npurt_buffer **result)
+/* The application's, or a model's. */
+static void hand_out(struct npurt_buffer *buffer, uint64_t bytes)
 {
-	int ret;
+	buffer->references = 1;
+	buffer->flags = 0;
+	buffer->bytes = bytes;
+	buffer->leaver.release = release_or_keep;
+	__atomic_fetch_add(&buffer->context->buffer_bytes, buffer->block.bytes, __ATOMIC_RELAXED);
+}
 
+static int check_bytes(uint64_t bytes)
+{
 	if (!bytes || bytes > NPU_VA_END / 2)
 		return npurt_fail(-EINVAL,
 				  "npurt: a buffer of %" PRIu64
 				  " bytes: a context holds buffers of 1 to "
 				  "%" PRIu64 " bytes",
 				  bytes, (uint64_t)NPU_VA_END / 2);
+	return 0;
+}
+
+int npurt_buffer_new(struct npurt_context *context, uint64_t bytes, unsigned int prot,
+		     struct npurt_buffer **result)
+{
+	int ret = check_bytes(bytes);
+
+	if (ret)
+		return ret;
 	ret = take(context, bytes, prot, result);
 	if (ret == -ENOMEM) {
 		/* What has been let go of may only wait for somebody to see that tasks are over. */
@@ -170,12 +223,32 @@ int npurt_buffer_new(struct npurt_context *context, uint64_t bytes, unsigned int
 	}
 	if (ret)
 		return ret;
-	(*result)->references = 1;
-	(*result)->flags = 0;
-	(*result)->bytes = bytes;
-	(*result)->leaver.release = release_or_keep;
-	__atomic_fetch_add(&context->buffer_bytes, (*result)->block.bytes, __ATOMIC_RELAXED);
+	hand_out(*result, bytes);
 	return 0;
+}
+
+/* Its memory is its own for as long as anybody has it, so the pool only counts it. */
+static int new_shared(struct npurt_context *context, uint64_t bytes, unsigned int prot,
+		      struct npurt_buffer **result)
+{
+	struct npurt_backend *backend = context->backend->backend;
+	uint64_t rounded = whole_pages(bytes);
+	struct npurt_memory memory = { 0 };
+	struct npurt_pool_block *kept;
+	int ret = check_bytes(bytes);
+
+	if (!ret && context->pool.max)
+		ret = take_room(context, rounded, NPURT_POOL_KIND_SHARED, &kept);
+	if (ret)
+		return ret;
+	ret = backend->ops->memory_alloc_shared(backend, rounded, &memory);
+	if (!ret)
+		ret = make_of(context, &memory, prot, result);
+	if (!ret)
+		hand_out(*result, bytes);
+	else if (context->pool.max)
+		npurt_pool_untake(&context->pool, rounded);
+	return ret;
 }
 
 void npurt_buffer_put(struct npurt_buffer *buffer)
@@ -184,10 +257,22 @@ void npurt_buffer_put(struct npurt_buffer *buffer)
 		npurt_leave(&buffer->context->queue, &buffer->leaver);
 }
 
+static int check_flags(uint32_t flags, uint32_t known)
+{
+	if (flags & ~known)
+		return npurt_fail(-EINVAL, "npurt: buffer flags 0x%x: this call knows 0x%x", flags,
+				  known);
+	return 0;
+}
+
+static unsigned int prot_of(uint32_t flags)
+{
+	return flags & NPURT_BUFFER_READ_ONLY ? NPU_PROT_READ : NPU_PROT_READ | NPU_PROT_WRITE;
+}
+
 int npurt_buffer_alloc(struct npurt_context *context, uint64_t bytes, uint32_t flags,
 		       struct npurt_buffer **result)
 {
-	unsigned int prot = NPU_PROT_READ | NPU_PROT_WRITE;
 	int ret;
 
 	if (!context || !result)
@@ -195,16 +280,84 @@ int npurt_buffer_alloc(struct npurt_context *context, uint64_t bytes, uint32_t f
 				  "npurt: npurt_buffer_alloc() wants a context and a place "
 				  "for the buffer, one is NULL");
 	ret = npurt_check_ours(context->device);
+	if (!ret)
+		ret = check_flags(flags, NPURT_BUFFER_READ_ONLY | NPURT_BUFFER_EXPORT);
 	if (ret)
 		return ret;
-	if (flags & ~NPURT_BUFFER_READ_ONLY)
-		return npurt_fail(-EINVAL, "npurt: buffer flags 0x%x: this library knows 0x%x",
-				  flags, NPURT_BUFFER_READ_ONLY);
-	if (flags & NPURT_BUFFER_READ_ONLY)
-		prot = NPU_PROT_READ;
-	ret = npurt_buffer_new(context, bytes, prot, result);
+	if (flags & NPURT_BUFFER_EXPORT)
+		ret = new_shared(context, bytes, prot_of(flags), result);
+	else
+		ret = npurt_buffer_new(context, bytes, prot_of(flags), result);
 	if (ret)
 		return ret;
+	(*result)->flags = flags;
+	npurt_count_up(&context->handles);
+	return 0;
+}
+
+int npurt_buffer_export(struct npurt_buffer *buffer, int *file)
+{
+	struct npurt_backend *backend;
+	int ret;
+
+	if (!buffer || !file)
+		return npurt_fail(-EINVAL,
+				  "npurt: npurt_buffer_export() wants a buffer and a place for "
+				  "the file descriptor, one is NULL");
+	ret = npurt_check_ours(buffer->context->device);
+	if (ret)
+		return ret;
+	if (!buffer->memory.shared)
+		return npurt_fail(-EINVAL,
+				  "npurt: npurt_buffer_export() of a buffer that was not made "
+				  "for it: allocate it with NPURT_BUFFER_EXPORT");
+	backend = buffer->context->backend->backend;
+	return backend->ops->memory_export(backend, &buffer->memory, file);
+}
+
+/* Who may only read memory must not get to write it by the device. */
+static int check_file(int file, bool writable)
+{
+	int mode = fcntl(file, F_GETFL);
+
+	if (mode < 0)
+		return npurt_fail(-errno, "npurt: file descriptor %d to import: %s", file,
+				  strerror(errno));
+	if (writable && (mode & O_ACCMODE) == O_RDONLY)
+		return npurt_fail(-EACCES,
+				  "npurt: file descriptor %d is open for reading only: import it "
+				  "with NPURT_BUFFER_READ_ONLY, or have it exported for writing",
+				  file);
+	return 0;
+}
+
+int npurt_buffer_import(struct npurt_context *context, int file, uint32_t flags,
+			struct npurt_buffer **result)
+{
+	bool writable = !(flags & NPURT_BUFFER_READ_ONLY);
+	struct npurt_memory memory = { 0 };
+	struct npurt_backend *backend;
+	int ret;
+
+	if (!context || !result)
+		return npurt_fail(-EINVAL,
+				  "npurt: npurt_buffer_import() wants a context and a place "
+				  "for the buffer, one is NULL");
+	ret = npurt_check_ours(context->device);
+	if (!ret)
+		ret = check_flags(flags, NPURT_BUFFER_READ_ONLY);
+	if (!ret)
+		ret = check_file(file, writable);
+	if (ret)
+		return ret;
+	backend = context->backend->backend;
+	ret = backend->ops->memory_import(backend, file, writable, &memory);
+	if (!ret)
+		ret = make_of(context, &memory, prot_of(flags), result);
+	if (ret)
+		return ret;
+	(*result)->imported = true;
+	hand_out(*result, memory.bytes);
 	(*result)->flags = flags;
 	npurt_count_up(&context->handles);
 	return 0;

@@ -211,6 +211,7 @@ static void drm_close(struct npurt_backend *backend)
 
 	if (drm->fd >= 0)
 		close(drm->fd);
+	pthread_mutex_destroy(&drm->share_lock);
 	free(drm);
 }
 
@@ -220,6 +221,9 @@ static const struct npurt_backend_ops drm_ops = {
 	.get_counters = drm_get_counters,
 	.firmware_log = drm_firmware_log,
 	.memory_alloc = drm_memory_alloc,
+	.memory_alloc_shared = drm_memory_alloc_shared,
+	.memory_export = drm_memory_export,
+	.memory_import = drm_memory_import,
 	.memory_free = drm_memory_free,
 	.memory_clear = drm_memory_clear,
 	.context_create = drm_context_create,
@@ -322,6 +326,7 @@ int npurt_drm_open(const char *name, const struct npurt_log *log, struct npurt_b
 		return npurt_fail(-ENOMEM, "npurt: no memory for a device");
 	drm->base.ops = &drm_ops;
 	drm->base.log = log;
+	pthread_mutex_init(&drm->share_lock, NULL);
 	snprintf(drm->path, sizeof(drm->path), "/dev/accel/accel%ld", number);
 	drm->fd = open(drm->path, O_RDWR | O_CLOEXEC | O_NOCTTY);
 	ret = drm->fd < 0 ? drm_open_failed(drm->path, errno) : 0;

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The back end over the kernel driver: each operation is one ioctl or one mapping of
- * uapi/drm/npu_accel.h. It holds no lock; the kernel orders what needs an order.
+ * uapi/drm/npu_accel.h. It holds no lock but for the handles of shared memory; the kernel
+ * orders what needs an order.
  */
 #ifndef NPURT_DRM_BACKEND_H
 #define NPURT_DRM_BACKEND_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "backend.h"
 
 #define DRM_NAME_BYTES 40
+
+struct drm_shared;
 
 struct drm {
 	struct npurt_backend base;
@@ -20,6 +24,8 @@ struct drm {
 	bool uring; /* the driver takes commands of io_uring */
 	char path[DRM_NAME_BYTES]; /* /dev/accel/accelN */
 	int version_major, version_minor; /* the driver's, for people */
+	pthread_mutex_t share_lock;
+	struct drm_shared *shared; /* under share_lock */
 };
 
 struct drm_context {
@@ -86,6 +92,24 @@ int drm_last_fault(struct npurt_backend_context *context, uint32_t task_id,
 int drm_memory_alloc(struct npurt_backend *backend, uint64_t bytes, struct npurt_memory *memory);
 void drm_memory_free(struct npurt_backend *backend, const struct npurt_memory *memory);
 void drm_memory_clear(struct npurt_backend *backend, const struct npurt_memory *memory);
+
+/**
+ * drm_map() - map memory of the driver's into this process, not into its children
+ *
+ * Large memory begins at a large page. Return: MAP_FAILED with errno.
+ */
+void *drm_map(const struct drm *drm, uint64_t bytes, uint64_t offset, bool writable);
+
+/* ----------------------------------------------------------------- drm_share.c */
+
+int drm_memory_alloc_shared(struct npurt_backend *backend, uint64_t bytes,
+			    struct npurt_memory *memory);
+int drm_memory_export(struct npurt_backend *backend, const struct npurt_memory *memory, int *file);
+int drm_memory_import(struct npurt_backend *backend, int file, bool writable,
+		      struct npurt_memory *memory);
+
+/** drm_share_end() - shared memory is not used any more; it is unmapped already */
+void drm_share_end(struct drm *drm, const struct npurt_memory *memory);
 
 /* ------------------------------------------------------------------ drm_list.c */
 

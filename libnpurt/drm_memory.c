@@ -30,8 +30,9 @@ static unsigned char *reserve(uint64_t bytes)
 	return aligned;
 }
 
-static void *map(const struct drm *drm, uint64_t bytes, uint64_t offset)
+void *drm_map(const struct drm *drm, uint64_t bytes, uint64_t offset, bool writable)
 {
+	int prot = writable ? PROT_READ | PROT_WRITE : PROT_READ;
 	int flags = MAP_SHARED;
 	unsigned char *wanted = NULL;
 	void *host;
@@ -42,7 +43,7 @@ static void *map(const struct drm *drm, uint64_t bytes, uint64_t offset)
 			return MAP_FAILED;
 		flags |= MAP_FIXED;
 	}
-	host = mmap(wanted, bytes, PROT_READ | PROT_WRITE, flags, drm->fd, (off_t)offset);
+	host = mmap(wanted, bytes, prot, flags, drm->fd, (off_t)offset);
 	if (host == MAP_FAILED) {
 		int error = errno;
 
@@ -71,7 +72,7 @@ int drm_memory_alloc(struct npurt_backend *backend, uint64_t bytes, struct npurt
 	ret = drm_call(drm, DRM_IOCTL_NPU_GEM_INFO, &info);
 	if (!ret) {
 		/* All of it: the processor's pages may be larger than the device's. */
-		host = map(drm, create.size, info.mmap_offset);
+		host = drm_map(drm, create.size, info.mmap_offset, true);
 		if (host == MAP_FAILED)
 			ret = -errno;
 	}
@@ -89,7 +90,10 @@ void drm_memory_free(struct npurt_backend *backend, const struct npurt_memory *m
 {
 	/* munmap() takes the whole of a larger page, as the mapping did. */
 	munmap(memory->host, memory->bytes);
-	drmCloseBufferHandle(drm_of(backend)->fd, (uint32_t)memory->handle);
+	if (memory->shared)
+		drm_share_end(drm_of(backend), memory);
+	else
+		drmCloseBufferHandle(drm_of(backend)->fd, (uint32_t)memory->handle);
 }
 
 void drm_memory_clear(struct npurt_backend *backend, const struct npurt_memory *memory)

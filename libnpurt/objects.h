@@ -61,6 +61,7 @@ struct npurt_buffer {
 	struct npurt_memory memory;
 	uint64_t va;
 	uint64_t bytes; /* as asked for */
+	bool imported;
 };
 
 struct npurt_model {

@@ -19,7 +19,9 @@
 #include <stdint.h>
 
 #define NPURT_POOL_CLASSES 160
-#define NPURT_POOL_KINDS 8
+#define NPURT_POOL_KINDS 9
+/* Blocks that count and are never kept, as others may have them. Lower ones: NPU_PROT_*. */
+#define NPURT_POOL_KIND_SHARED 8
 
 /* The head of a block; the rest is its owner's. */
 struct npurt_pool_block {

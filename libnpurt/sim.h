@@ -164,6 +164,13 @@ void sim_memory_fini(struct sim *sim);
 uint64_t sim_pages_alloc(struct sim *sim, uint64_t bytes, uint64_t align);
 void sim_pages_free(struct sim *sim, uint64_t dma, uint64_t bytes);
 
+/**
+ * sim_memory_take() - zeroed pages for a buffer, aligned for the largest of the MMU's that fit
+ *
+ * Return: 0; -ENOMEM with a sentence.
+ */
+int sim_memory_take(struct sim *sim, uint64_t bytes, uint64_t *dma);
+
 static inline void *sim_pointer(struct sim *sim, uint64_t dma)
 {
 	return sim->memory + (dma - SIM_MEMORY_BASE);
@@ -175,6 +182,17 @@ void *sim_translate(void *host, uint64_t address, uint64_t size, bool write);
 int sim_memory_alloc(struct npurt_backend *backend, uint64_t bytes, struct npurt_memory *memory);
 void sim_memory_free(struct npurt_backend *backend, const struct npurt_memory *memory);
 void sim_memory_clear(struct npurt_backend *backend, const struct npurt_memory *memory);
+
+/* ----------------------------------------------------------------- sim_share.c */
+
+int sim_memory_alloc_shared(struct npurt_backend *backend, uint64_t bytes,
+			    struct npurt_memory *memory);
+int sim_memory_export(struct npurt_backend *backend, const struct npurt_memory *memory, int *file);
+int sim_memory_import(struct npurt_backend *backend, int file, bool writable,
+		      struct npurt_memory *memory);
+
+/** sim_share_end() - shared memory is the device's own again, and nobody's */
+void sim_share_end(struct sim *sim, const struct npurt_memory *memory);
 
 /* --------------------------------------------------------------- sim_mailbox.c */
 

@@ -89,19 +89,27 @@ void *sim_translate(void *host, uint64_t address, uint64_t size, bool write)
 	return sim->memory + offset;
 }
 
-int sim_memory_alloc(struct npurt_backend *backend, uint64_t bytes, struct npurt_memory *memory)
+int sim_memory_take(struct sim *sim, uint64_t bytes, uint64_t *dma)
 {
-	struct sim *sim = sim_of(backend);
-	uint64_t dma;
-
-	dma = sim_pages_alloc(sim, bytes, bytes >= LARGE_PAGE ? LARGE_PAGE : SIM_PAGE);
-	if (!dma)
+	*dma = sim_pages_alloc(sim, bytes, bytes >= LARGE_PAGE ? LARGE_PAGE : SIM_PAGE);
+	if (!*dma)
 		return npurt_fail(-ENOMEM,
 				  "sim: %" PRIu64
 				  " bytes of device memory asked for, no free piece of "
 				  "its %" PRIu64 " MiB is that large: free buffers, or open the "
 				  "device with ?memory=MIB",
 				  bytes, sim->memory_bytes >> 20);
+	return 0;
+}
+
+int sim_memory_alloc(struct npurt_backend *backend, uint64_t bytes, struct npurt_memory *memory)
+{
+	struct sim *sim = sim_of(backend);
+	uint64_t dma;
+	int ret = sim_memory_take(sim, bytes, &dma);
+
+	if (ret)
+		return ret;
 	memory->host = sim_pointer(sim, dma);
 	memory->bytes = bytes;
 	memory->handle = dma;
@@ -110,7 +118,10 @@ int sim_memory_alloc(struct npurt_backend *backend, uint64_t bytes, struct npurt
 
 void sim_memory_free(struct npurt_backend *backend, const struct npurt_memory *memory)
 {
-	sim_pages_free(sim_of(backend), memory->handle, memory->bytes);
+	if (memory->shared)
+		sim_share_end(sim_of(backend), memory);
+	else
+		sim_pages_free(sim_of(backend), memory->handle, memory->bytes);
 }
 
 void sim_memory_clear(struct npurt_backend *backend, const struct npurt_memory *memory)

@@ -276,6 +276,8 @@ NPURT_API int npurt_context_get_status(struct npurt_context *context,
 
 /* The device may only read it. */
 #define NPURT_BUFFER_READ_ONLY (1u << 0)
+/* It can be handed to others: npurt_buffer_export(). */
+#define NPURT_BUFFER_EXPORT (1u << 1)
 
 /**
  * npurt_buffer_alloc() - zeroed memory that host and device share
@@ -290,6 +292,39 @@ NPURT_API int npurt_context_get_status(struct npurt_context *context,
  */
 NPURT_API int npurt_buffer_alloc(struct npurt_context *context, uint64_t bytes, uint32_t flags,
 				 struct npurt_buffer **buffer);
+
+/**
+ * npurt_buffer_export() - a file descriptor that stands for a buffer's memory
+ * @buffer: made with NPURT_BUFFER_EXPORT, or imported
+ * @file: the new descriptor, close-on-exec; the caller closes it
+ *
+ * Other processes, other contexts of this one (npurt_buffer_import()) and other drivers can use the
+ * memory by it without a copy. It lives as long as anybody has the descriptor, a mapping of it, or a
+ * buffer. A device behind the kernel driver gives a dma-buf, `sim:` a memfd whose size is sealed.
+ * Nobody is told when a task has written it: wait for the task's future before others read.
+ *
+ * Return: 0; -EINVAL (not made for it), -EMFILE and what else the kernel answers, -EOWNERDEAD.
+ * Any thread.  Guide: Sharing memory.
+ */
+NPURT_API int npurt_buffer_export(struct npurt_buffer *buffer, int *file);
+
+/**
+ * npurt_buffer_import() - a buffer of memory that somebody else has
+ * @context: the context that sees it
+ * @file: a dma-buf: of a camera, a display, a dma-buf heap, udmabuf, npurt_buffer_export(); of `sim:`
+ *	also a memfd that cannot shrink (F_SEAL_SHRINK). Stays the caller's, who may close it
+ * @flags: 0, or NPURT_BUFFER_READ_ONLY: neither the device nor npurt_buffer_map() may write it
+ * @buffer: the new buffer, as large as the memory; the caller releases it with npurt_buffer_free()
+ *
+ * Nothing is copied. It does not count towards pool_bytes. What another driver's device or its
+ * processors wrote is there after a DMA_BUF_IOCTL_SYNC of it, as for every dma-buf.
+ *
+ * Return: 0; -EINVAL (flags, not such a file), -EBADF, -EACCES (a descriptor that cannot be
+ * written, without NPURT_BUFFER_READ_ONLY), -ENOMEM, -EOWNERDEAD, and what the exporter answers.
+ * Any thread.  Guide: Sharing memory.
+ */
+NPURT_API int npurt_buffer_import(struct npurt_context *context, int file, uint32_t flags,
+				  struct npurt_buffer **buffer);
 
 /**
  * npurt_buffer_free() - let go of a buffer
