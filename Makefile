@@ -4,7 +4,7 @@
 JOBS ?= $(shell nproc)
 MAIN := build/main
 
-.PHONY: all configure deps demo demo-qemu check check-debug-kernel fuzz soak bench clean distclean
+.PHONY: all configure deps demo demo-qemu check check-debug-kernel check-platform fuzz soak bench clean distclean
 
 all: configure
 	@ninja -j $(JOBS) -C $(MAIN) >$(MAIN)/build.log || { cat $(MAIN)/build.log; exit 1; }
@@ -40,6 +40,13 @@ check-debug-kernel:
 	@tools/scripts/install-deps qemu
 	@$(MAKE) --no-print-directory all
 	@tests/qemu/check-debug-kernel $(MAIN) $(PARTS)
+
+# The driver as that of a device on a chip: all of the kernel's tests
+check-platform:
+	@tools/scripts/install-deps qemu
+	@$(MAKE) --no-print-directory all
+	@tests/kernel/build-module 6.12 7.3
+	@for kernel in 6.12 7.3; do tests/qemu/check-platform $(MAIN) $$kernel all || exit 1; done
 
 # FUZZ_SECONDS=600 (each of three) FUZZ_SEED=1
 fuzz:

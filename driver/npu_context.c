@@ -331,6 +331,8 @@ int npu_context_create_ioctl(struct drm_device *drm, void *data, struct drm_file
 
 	if (args->flags & ~DRM_NPU_CTX_SMALL_PAGES || args->pad || args->pad2)
 		return -EINVAL;
+	if (!ndev->caps.contexts)
+		return -EOPNOTSUPP;
 	ret = npu_device_enter(ndev, &idx);
 	if (ret)
 		return ret;

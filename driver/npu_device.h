@@ -35,6 +35,9 @@ struct pci_dev;
 #define NPU_MMAP_NUMBER_SHIFT	20
 #define NPU_MMAP_NUMBERS	(1u << (NPU_MMAP_KIND_SHIFT - NPU_MMAP_NUMBER_SHIFT))
 
+#define NPU_REGISTERS_BYTES	0x10000
+#define NPU_DMA_BITS		56
+
 /* Of GET_PARAM, the time included. */
 #define NPU_COUNTERS		8
 
@@ -106,9 +109,9 @@ struct npu_vector {
 struct npu_device {
 	/** @drm: the DRM device, which everything here lives as long as */
 	struct drm_device drm;
-	/** @regs: BAR0; usable inside drm_dev_enter() and until npu_device_stop() */
+	/** @regs: registers; usable inside drm_dev_enter() and until npu_device_stop() */
 	void __iomem *regs;
-	/** @doorbells: bus address of BAR2 */
+	/** @doorbells: where they are for the processor */
 	phys_addr_t doorbells;
 	/** @doorbell_regs: the same, mapped; usable as @regs is */
 	void __iomem *doorbell_regs;
@@ -261,6 +264,7 @@ static inline bool npu_device_is_dead(struct npu_device *ndev)
 
 /* npu_drv.c */
 struct npu_device *npu_device_alloc(struct device *parent);
+int npu_device_identify(struct npu_device *ndev, u64 doorbell_bytes);
 int npu_device_init(struct npu_device *ndev);
 int npu_device_enter(struct npu_device *ndev, int *idx);
 int npu_device_enter_awake(struct npu_device *ndev, int *idx);
@@ -275,6 +279,11 @@ void npu_device_remove(struct npu_device *ndev);
 /* npu_pci.c */
 int npu_pci_register(void);
 void npu_pci_unregister(void);
+void npu_pci_allow_dma(struct npu_device *ndev, bool allowed);
+
+/* npu_platform.c */
+int npu_platform_register(void);
+void npu_platform_unregister(void);
 
 /* npu_firmware.c */
 int npu_firmware_load(struct npu_device *ndev);

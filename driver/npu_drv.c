@@ -3,7 +3,6 @@
 #include <linux/compat.h>
 #include <linux/dma-map-ops.h>
 #include <linux/module.h>
-#include <linux/pci.h>
 #include <linux/pm_runtime.h>
 #include <linux/uaccess.h>
 
@@ -234,6 +233,39 @@ struct npu_device *npu_device_alloc(struct device *parent)
 }
 
 /**
+ * npu_device_identify() - is it an NPU, with a doorbell for each queue?
+ * @ndev: registers are mapped
+ * @doorbell_bytes: of the range where its doorbells are
+ *
+ * Return: 0, -ENODEV.
+ */
+int npu_device_identify(struct npu_device *ndev, u64 doorbell_bytes)
+{
+	u32 id = npu_read(ndev, NPU_REG_ID);
+
+	if (id != NPU_ID_VALUE)
+		return dev_err_probe(ndev->drm.dev, -ENODEV,
+				     "the register block says %#x, which is no NPU\n", id);
+	if (doorbell_bytes < (u64)npu_read(ndev, NPU_REG_QUEUES) * NPU_DOORBELL_STRIDE)
+		return dev_err_probe(ndev->drm.dev, -ENODEV, "no room for all doorbells\n");
+	return 0;
+}
+
+/*
+ * Rings and semaphores are ordinary pages, in which both sides must see the other's stores. The
+ * rest works without: what the device is and counts, its firmware and that one's log.
+ */
+static void npu_device_check_coherence(struct npu_device *ndev)
+{
+	if (dev_is_dma_coherent(ndev->drm.dev))
+		return;
+	dev_warn(ndev->drm.dev,
+		 "DMA bypasses the caches (dma-coherent is missing), so there are no user queues\n");
+	ndev->caps.contexts = 0;
+	ndev->caps.queues = 0;
+}
+
+/**
  * npu_device_start() - from a reset to a firmware that answers
  * @ndev: the device, in reset, with its image loaded
  *
@@ -261,14 +293,11 @@ int npu_device_init(struct npu_device *ndev)
 {
 	int ret;
 
-	/* Semaphores are ordinary pages, in which both sides must see the other's stores. */
-	if (!dev_is_dma_coherent(ndev->drm.dev))
-		return dev_err_probe(ndev->drm.dev, -EOPNOTSUPP,
-				     "DMA bypasses the caches: not supported\n");
 	npu_param_read_caps(ndev);
 	ret = npu_context_table_init(ndev);
 	if (ret)
 		return ret;
+	npu_device_check_coherence(ndev);
 	ret = npu_firmware_load(ndev);
 	if (ret)
 		return ret;
@@ -360,8 +389,7 @@ void npu_device_halt(struct npu_device *ndev)
 	npu_write(ndev, NPU_REG_BOOT_CONTROL, NPU_BOOT_RESET);
 	/* The write is posted: a read makes sure of it. */
 	npu_read(ndev, NPU_REG_BOOT_STATUS);
-	if (dev_is_pci(ndev->drm.dev))
-		pci_clear_master(to_pci_dev(ndev->drm.dev));
+	npu_pci_allow_dma(ndev, false);
 }
 
 /**
@@ -457,14 +485,23 @@ void npu_device_remove(struct npu_device *ndev)
 
 static int __init npu_module_init(void)
 {
+	int ret;
+
 	if (drm_firmware_drivers_only())
 		return -ENODEV;
-	return npu_pci_register();
+	ret = npu_platform_register();
+	if (ret)
+		return ret;
+	ret = npu_pci_register();
+	if (ret)
+		npu_platform_unregister();
+	return ret;
 }
 
 static void __exit npu_module_exit(void)
 {
 	npu_pci_unregister();
+	npu_platform_unregister();
 }
 
 module_init(npu_module_init);

@@ -13,24 +13,19 @@
 
 #define NPU_BAR_REGISTERS	0
 #define NPU_BAR_DOORBELLS	2
-#define NPU_REGISTERS_BYTES	0x10000
 
 static int npu_pci_map(struct npu_device *ndev, struct pci_dev *pdev)
 {
-	u32 id;
+	int ret;
 
 	if (pci_resource_len(pdev, NPU_BAR_REGISTERS) < NPU_REGISTERS_BYTES)
 		return dev_err_probe(&pdev->dev, -ENODEV, "BAR0 is too small for the registers\n");
 	ndev->regs = pcim_iomap_region(pdev, NPU_BAR_REGISTERS, "npu");
 	if (IS_ERR(ndev->regs))
 		return dev_err_probe(&pdev->dev, PTR_ERR(ndev->regs), "BAR0 cannot be mapped\n");
-	id = npu_read(ndev, NPU_REG_ID);
-	if (id != NPU_ID_VALUE)
-		return dev_err_probe(&pdev->dev, -ENODEV,
-				     "the register block says %#x, which is no NPU\n", id);
-	if (pci_resource_len(pdev, NPU_BAR_DOORBELLS) <
-	    (u64)npu_read(ndev, NPU_REG_QUEUES) * NPU_DOORBELL_STRIDE)
-		return dev_err_probe(&pdev->dev, -ENODEV, "BAR2 is too small for the doorbells\n");
+	ret = npu_device_identify(ndev, pci_resource_len(pdev, NPU_BAR_DOORBELLS));
+	if (ret)
+		return ret;
 	if (!devm_request_mem_region(&pdev->dev, pci_resource_start(pdev, NPU_BAR_DOORBELLS),
 				     pci_resource_len(pdev, NPU_BAR_DOORBELLS), "npu"))
 		return dev_err_probe(&pdev->dev, -EBUSY, "BAR2 is in use\n");
@@ -40,6 +35,21 @@ static int npu_pci_map(struct npu_device *ndev, struct pci_dev *pdev)
 	if (!ndev->doorbell_regs)
 		return dev_err_probe(&pdev->dev, -ENOMEM, "BAR2 cannot be mapped\n");
 	return 0;
+}
+
+/**
+ * npu_pci_allow_dma() - let the device read and write memory, or no more
+ * @ndev: the device, on any bus; where there is nothing to switch it has to keep still by itself
+ * @allowed: whether it may
+ */
+void npu_pci_allow_dma(struct npu_device *ndev, bool allowed)
+{
+	if (!dev_is_pci(ndev->drm.dev))
+		return;
+	if (allowed)
+		pci_set_master(to_pci_dev(ndev->drm.dev));
+	else
+		pci_clear_master(to_pci_dev(ndev->drm.dev));
 }
 
 static void npu_pci_free_vectors(void *data)
@@ -91,9 +101,9 @@ static int npu_pci_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		return ret;
 	/* Whatever ran before must not do DMA once it is allowed to. */
 	npu_write(ndev, NPU_REG_BOOT_CONTROL, NPU_BOOT_RESET);
-	ret = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(56));
+	ret = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(NPU_DMA_BITS));
 	if (ret)
-		return dev_err_probe(&pdev->dev, ret, "no DMA to 56-bit addresses\n");
+		return dev_err_probe(&pdev->dev, ret, "no DMA to %u-bit addresses\n", NPU_DMA_BITS);
 	dma_set_max_seg_size(&pdev->dev, UINT_MAX);
 	pci_set_master(pdev);
 	ret = npu_irq_init(ndev);

@@ -7,7 +7,6 @@
  * to it. On the way back everything is made again: contexts, whose semaphores the device reads from
  * their areas, queues, at the packets where they stood, and watches.
  */
-#include <linux/pci.h>
 #include <linux/pm_runtime.h>
 
 #include "npu_context.h"
@@ -118,8 +117,7 @@ static int npu_power_up(struct npu_device *ndev)
 		return -ENODEV;
 	/* Others may have been at work with it: what loads an image of the system, for one. */
 	npu_device_halt(ndev);
-	if (dev_is_pci(ndev->drm.dev))
-		pci_set_master(to_pci_dev(ndev->drm.dev));
+	npu_pci_allow_dma(ndev, true);
 	ret = npu_device_start(ndev);
 	if (ret)
 		return ret;

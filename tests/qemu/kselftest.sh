@@ -37,7 +37,23 @@ load_again() {
 	rmmod npu && insmod /modules/npu.ko && npu-ctl info --device accel0 >/dev/null
 }
 
+# What the kernel does not know of its command line it tells init, as it does.
+on_bus() {
+	bus=$(basename "$(readlink /sys/class/accel/accel0/device/subsystem)")
+	echo "the device is on $bus, and $1 was to be tested"
+	[ "$bus" = "$1" ]
+}
+
+interrupts_come_by() {
+	grep "$1.* npu\$" /proc/interrupts || {
+		cat /proc/interrupts
+		return 1
+	}
+}
+
 result "the udev rule finds the device" rule_matches
+result "it is on the bus that is tested" on_bus "${npu_bus:-pci}"
+[ "${npu_bus:-pci}" = pci ] || result "its interrupt is wired" interrupts_come_by npu-shim
 
 echo "# npu-ctl"
 mkdir -p /etc

@@ -253,8 +253,9 @@ enum drm_npu_ctx_flags {
  * @counters_offset: out: where in the area the struct npu_context_counters is
  * @pad2: zero
  *
- * Errors: -EINVAL (flags, padding), -ENOSPC (all contexts of the device are in use), -EIO (the
- * firmware refuses), -ENOMEM.
+ * Errors: -EINVAL (flags, padding), -EOPNOTSUPP (the device's DMA bypasses the caches, so it has no
+ * contexts and no queues), -ENOSPC (all contexts of the device are in use), -EIO (the firmware
+ * refuses), -ENOMEM.
  */
 struct drm_npu_ctx_create {
 	__u32 flags;

@@ -346,16 +346,16 @@ static bool test_probe(unsigned int stride)
 	if (!find_function(function, sizeof(function)))
 		return campaign_result(false, "the driver has no device");
 	for (; more && !ret && nth < NTH_MAX; nth += stride) {
-		ret = write_file(PCI_DRIVER "/unbind", function);
+		ret = driver_write("unbind", function);
 		if (ret)
 			break;
 		inject(nth);
-		ret = write_file(PCI_DRIVER "/bind", function);
+		ret = driver_write("bind", function);
 		more = inject(0);
 		tried += more;
 		failed += more && ret;
 		if (more && ret)
-			ret = write_file(PCI_DRIVER "/bind", function);
+			ret = driver_write("bind", function);
 	}
 	return campaign_result(!ret && !more, "bind with %u allocations failing in turn, %u of them "
 			       "for good: %s", tried, failed, ret ? strerror(-ret) : "well");

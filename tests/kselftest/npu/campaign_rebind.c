@@ -101,7 +101,7 @@ static bool one_round(const char *function, uint32_t round, uint64_t *dice)
 	if (!all_are(false, 0))
 		return false;
 	usleep(roll(dice, 30000));
-	ret = write_file(PCI_DRIVER "/unbind", function);
+	ret = driver_write("unbind", function);
 	if (ret) {
 		printf("# unbind: %s\n", strerror(-ret));
 		return false;
@@ -109,7 +109,7 @@ static bool one_round(const char *function, uint32_t round, uint64_t *dice)
 	/* Sometimes while the old device is still open. */
 	if (roll(dice, 2) && !all_are(true, round))
 		return false;
-	ret = write_file(PCI_DRIVER "/bind", function);
+	ret = driver_write("bind", function);
 	if (ret) {
 		printf("# bind: %s\n", strerror(-ret));
 		return false;

@@ -196,14 +196,14 @@ TEST_F(import, detached_when_the_driver_goes)
 	/* A hole, so that what is left are two mappings of one attachment. */
 	ASSERT_EQ(0, npu_unbind(self->fd, self->lane.ctx, VA + PAGE, PAGE));
 	ASSERT_EQ(1, attached(self->dma_buf));
-	ASSERT_EQ(0, write_file(PCI_DRIVER "/unbind", function));
+	ASSERT_EQ(0, driver_write("unbind", function));
 	EXPECT_EQ(0, attached(self->dma_buf));
 	EXPECT_EQ(-ENODEV, npu_call(self->fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &again));
 	munmap((void *)self->lane.doorbell, (size_t)sysconf(_SC_PAGESIZE));
 	munmap(self->lane.ring, LANE_BYTES);
 	munmap(self->mapped, BYTES);
 	close(self->fd);
-	EXPECT_EQ(0, write_file(PCI_DRIVER "/bind", function));
+	EXPECT_EQ(0, driver_write("bind", function));
 	/* The memory is the program's as before. */
 	EXPECT_EQ(2654435761u, ((uint32_t *)(void *)self->memory)[1]);
 	self->fd = npu_open();

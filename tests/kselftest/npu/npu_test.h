@@ -30,7 +30,6 @@
 
 #define PAGE ((uint64_t)4096)
 #define MILLISECOND 1000000ll
-#define PCI_DRIVER "/sys/bus/pci/drivers/npu"
 
 /* Where no test binds anything by itself. */
 #define RING_VA 0x10000000ull
@@ -155,21 +154,40 @@ static inline int write_file(const char *path, const char *text)
 	return ret;
 }
 
-/* Name of the PCI function that the driver has; false when it has none. */
-static inline bool find_function(char *name, size_t room)
+/* Name of a device that the driver has on a bus; names of its devices, and of nothing else, have the mark. */
+static inline bool find_on_bus(const char *bus, const char *mark, char *name, size_t room)
 {
-	DIR *folder = opendir(PCI_DRIVER);
 	struct dirent *entry;
 	bool found = false;
+	char path[64];
+	DIR *folder;
 
+	snprintf(path, sizeof(path), "/sys/bus/%s/drivers/npu", bus);
+	folder = opendir(path);
 	while (folder && !found && (entry = readdir(folder))) {
-		found = strchr(entry->d_name, ':') && strlen(entry->d_name) < room;
+		found = strstr(entry->d_name, mark) && strlen(entry->d_name) < room;
 		if (found)
 			strcpy(name, entry->d_name);
 	}
 	if (folder)
 		closedir(folder);
 	return found;
+}
+
+/* Name of the PCI function, or of the device on the chip, that the driver has; false when it has none. */
+static inline bool find_function(char *name, size_t room)
+{
+	return find_on_bus("pci", ":", name, room) || find_on_bus("platform", "npu", name, room);
+}
+
+/* @file: "bind" or "unbind". 0 or a negative errno. */
+static inline int driver_write(const char *file, const char *function)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/bus/%s/drivers/npu/%s",
+		 strchr(function, ':') ? "pci" : "platform", file);
+	return write_file(path, function);
 }
 
 /*

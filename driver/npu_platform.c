@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The NPU on a chip: registers and doorbells wherever they are, and one wired interrupt for all
+ * causes. Authority: Documentation/hardware/registers.rst; binding: Documentation/devicetree.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/interrupt.h>
+#include <linux/module.h>
+#include <linux/of.h>
+#include <linux/platform_device.h>
+#include <linux/pm_runtime.h>
+
+#include "npu_device.h"
+
+static int npu_platform_map(struct npu_device *ndev, struct platform_device *pdev)
+{
+	struct device *dev = &pdev->dev;
+	struct resource *res;
+
+	res = platform_get_resource_byname(pdev, IORESOURCE_MEM, "registers");
+	if (!res || resource_size(res) < NPU_REGISTERS_BYTES)
+		return dev_err_probe(dev, -EINVAL, "no room for the registers\n");
+	ndev->regs = devm_ioremap_resource(dev, res);
+	if (IS_ERR(ndev->regs))
+		return PTR_ERR(ndev->regs);
+	res = platform_get_resource_byname(pdev, IORESOURCE_MEM, "doorbells");
+	if (!res)
+		return dev_err_probe(dev, -EINVAL, "no doorbells\n");
+	ndev->doorbells = res->start;
+	ndev->doorbell_regs = devm_ioremap_resource(dev, res);
+	if (IS_ERR(ndev->doorbell_regs))
+		return PTR_ERR(ndev->doorbell_regs);
+	return npu_device_identify(ndev, resource_size(res));
+}
+
+/* As the line is active while there is anything, one that came too early is seen to later. */
+static int npu_platform_irq(struct npu_device *ndev, struct platform_device *pdev)
+{
+	struct npu_vector *vector = &ndev->vectors[0];
+	int irq = platform_get_irq(pdev, 0);
+	int ret;
+
+	if (irq < 0)
+		return irq;
+	vector->ndev = ndev;
+	vector->causes = GENMASK(NPU_IRQ_COUNT - 1, 0);
+	vector->irq = irq;
+	ret = devm_request_threaded_irq(&pdev->dev, irq, NULL, npu_irq_thread, IRQF_ONESHOT,
+					"npu", vector);
+	if (ret)
+		return dev_err_probe(&pdev->dev, ret, "interrupt %d cannot be used\n", irq);
+	return 0;
+}
+
+/* It is awake, and stays so until npu_power_begin(). */
+static int npu_platform_power(struct device *dev)
+{
+	int ret;
+
+	pm_runtime_get_noresume(dev);
+	ret = pm_runtime_set_active(dev);
+	if (!ret)
+		ret = devm_pm_runtime_enable(dev);
+	if (ret)
+		pm_runtime_put_noidle(dev);
+	return ret;
+}
+
+static int npu_platform_start(struct npu_device *ndev, struct platform_device *pdev)
+{
+	int ret;
+
+	ret = npu_platform_power(&pdev->dev);
+	if (ret)
+		return ret;
+	ret = npu_irq_init(ndev);
+	if (!ret)
+		ret = npu_platform_irq(ndev, pdev);
+	if (!ret)
+		ret = npu_device_init(ndev);
+	if (ret) {
+		npu_device_stop(ndev);
+		pm_runtime_put_noidle(&pdev->dev);
+	}
+	return ret;
+}
+
+static int npu_platform_probe(struct platform_device *pdev)
+{
+	struct npu_device *ndev;
+	int ret;
+
+	ndev = npu_device_alloc(&pdev->dev);
+	if (IS_ERR(ndev))
+		return PTR_ERR(ndev);
+	platform_set_drvdata(pdev, ndev);
+	ret = npu_platform_map(ndev, pdev);
+	if (ret)
+		return ret;
+	/* Whatever ran before does no DMA any more. */
+	npu_write(ndev, NPU_REG_BOOT_CONTROL, NPU_BOOT_RESET);
+	ret = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(NPU_DMA_BITS));
+	if (ret)
+		return dev_err_probe(&pdev->dev, ret, "no DMA to %u-bit addresses\n", NPU_DMA_BITS);
+	dma_set_max_seg_size(&pdev->dev, UINT_MAX);
+	return npu_platform_start(ndev, pdev);
+}
+
+static void npu_platform_remove(struct platform_device *pdev)
+{
+	npu_device_remove(platform_get_drvdata(pdev));
+	/* What npu_power_end() took. */
+	pm_runtime_put_noidle(&pdev->dev);
+}
+
+static void npu_platform_shutdown(struct platform_device *pdev)
+{
+	npu_device_shutdown(platform_get_drvdata(pdev));
+}
+
+static const struct of_device_id npu_platform_ids[] = {
+	{ .compatible = "npu-project,npu3" },
+	{ }
+};
+MODULE_DEVICE_TABLE(of, npu_platform_ids);
+
+static struct platform_driver npu_platform_driver = {
+	.probe = npu_platform_probe,
+	.remove = npu_platform_remove,
+	.shutdown = npu_platform_shutdown,
+	.driver = {
+		.name = "npu",
+		.of_match_table = npu_platform_ids,
+		.pm = pm_ptr(&npu_pm_ops),
+	},
+};
+
+int npu_platform_register(void)
+{
+	return platform_driver_register(&npu_platform_driver);
+}
+
+void npu_platform_unregister(void)
+{
+	platform_driver_unregister(&npu_platform_driver);
+}
