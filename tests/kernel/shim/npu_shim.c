@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For tests: takes the NPU's PCI function, when it is loaded before npu.ko, and shows it as the device
- * that it is on a chip. BARs are its memory ranges; its interrupt is a wired one, whose line is
- * active while IRQ_STATUS & IRQ_ENABLE is not 0 (Documentation/hardware/registers.rst), so a driver
- * that leaves a cause uncleared does not come out of its handler. Where the machine has a
+ * For tests: takes the NPU's PCI function, when it is loaded before npu.ko, and shows it as the
+ * device that it is on a chip. BARs are its memory ranges; its interrupt is a wired one, whose line
+ * is active while IRQ_STATUS & IRQ_ENABLE is not 0 (Documentation/hardware/on-chip.rst), so a
+ * driver that leaves a cause uncleared does not come out of its handler. Where the machine has a
  * device tree, the node for an NPU in it is the device's, and says whether DMA is coherent.
  *
  * The device does DMA as its function does, which an IOMMU would not let through.
