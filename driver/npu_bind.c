@@ -159,14 +159,15 @@ static unsigned long npu_bind_tables(const struct drm_npu_bind_op *op)
 	       (last >> NPU_HUGE_SHIFT) - (op->va >> NPU_HUGE_SHIFT) + 2;
 }
 
-static int npu_bind_prepare_map(struct npu_bind *bind, struct drm_gem_object *obj)
+static int npu_bind_prepare_map(struct npu_bind_job *job, struct npu_bind *bind,
+				struct drm_gem_object *obj)
 {
 	const struct drm_npu_bind_op *op = &bind->op;
 	struct npu_pinning *pinning;
 
 	if (op->offset > obj->size || op->bytes > obj->size - op->offset)
 		return -EINVAL;
-	pinning = npu_pinning_new(obj, op->offset, op->bytes);
+	pinning = npu_pinning_new(job->vm->account, obj, op->offset, op->bytes);
 	if (IS_ERR(pinning))
 		return PTR_ERR(pinning);
 	bind->fresh[0]->pinning = pinning;
@@ -175,7 +176,8 @@ static int npu_bind_prepare_map(struct npu_bind *bind, struct drm_gem_object *ob
 }
 
 /* Without the device. */
-static int npu_bind_prepare(struct npu_bind *bind, struct drm_file *file)
+static int npu_bind_prepare(struct npu_bind_job *job, struct npu_bind *bind,
+			    struct drm_file *file)
 {
 	struct drm_gem_object *obj;
 	int ret;
@@ -195,7 +197,7 @@ static int npu_bind_prepare(struct npu_bind *bind, struct drm_file *file)
 	obj = drm_gem_object_lookup(file, bind->op.handle);
 	if (!obj)
 		return -ENOENT;
-	ret = npu_bind_prepare_map(bind, obj);
+	ret = npu_bind_prepare_map(job, bind, obj);
 	drm_gem_object_put(obj);
 	return ret;
 }
@@ -215,7 +217,9 @@ static int npu_bind_map(struct npu_bind_job *job, struct npu_bind *bind)
 		if (ret)
 			return ret;
 	}
-	return npu_vm_reserve(job->vm, &job->reserve, npu_bind_tables(&bind->op));
+	/* Who takes memory away needs tables at first, where he cuts a large leaf. */
+	return npu_vm_reserve(job->vm, &job->reserve, npu_bind_tables(&bind->op),
+			      bind->op.type == DRM_NPU_BIND_UNMAP);
 }
 
 /* The first mapping that ends behind @va. */
@@ -307,11 +311,36 @@ static void npu_bind_take_back(struct npu_vm *vm, struct npu_bind *bind)
 	}
 }
 
+static void npu_bind_take_all_back(struct npu_bind_job *job, u32 done)
+{
+	while (done--)
+		npu_bind_take_back(job->vm, &job->binds[done]);
+}
+
+/* What a call adds to the number of mappings counts, not what is there in its middle. */
+static int npu_bind_pay(struct npu_bind_job *job)
+{
+	struct npu_account *account = job->vm->account;
+	s64 more = 0;
+	u32 i;
+
+	for (i = 0; i < job->count; i++) {
+		const struct npu_bind *bind = &job->binds[i];
+
+		more += bind->put[0] + bind->put[1];
+		more -= list_count_nodes((struct list_head *)&bind->removed);
+	}
+	if (more > 0)
+		return npu_account_take(account, NPU_QUOTA_MAPPINGS, more);
+	npu_account_give(account, NPU_QUOTA_MAPPINGS, -more);
+	return 0;
+}
+
 /* On the tree of mappings only. */
 static int npu_bind_play(struct npu_bind_job *job)
 {
-	u32 i, done;
 	int ret = 0;
+	u32 done;
 
 	for (done = 0; done < job->count; done++) {
 		struct npu_bind *bind = &job->binds[done];
@@ -323,11 +352,11 @@ static int npu_bind_play(struct npu_bind_job *job)
 		if (ret)
 			break;
 	}
+	job->failed = ret ? done : 0;
 	if (!ret)
-		return 0;
-	job->failed = done;
-	for (i = done; i--;)
-		npu_bind_take_back(job->vm, &job->binds[i]);
+		ret = npu_bind_pay(job);
+	if (ret)
+		npu_bind_take_all_back(job, done);
 	return ret;
 }
 
@@ -449,7 +478,7 @@ static int npu_bind_prepare_all(struct npu_bind_job *job, struct drm_file *file)
 
 	for (i = 0; i < job->count; i++) {
 		job->failed = i;
-		ret = npu_bind_prepare(&job->binds[i], file);
+		ret = npu_bind_prepare(job, &job->binds[i], file);
 		if (ret)
 			return ret;
 		cond_resched();
@@ -527,11 +556,14 @@ bool npu_bind_covers(struct npu_vm *vm, u64 va, u64 bytes, u32 flags)
 void npu_bind_clear(struct npu_vm *vm)
 {
 	struct npu_mapping *mapping, *next;
+	u64 count = 0;
 
 	lockdep_assert_held(&vm->lock);
 	rbtree_postorder_for_each_entry_safe(mapping, next, &vm->mappings, node) {
 		npu_mapping_free(mapping);
+		count++;
 		cond_resched();
 	}
 	vm->mappings = RB_ROOT;
+	npu_account_give(vm->account, NPU_QUOTA_MAPPINGS, count);
 }

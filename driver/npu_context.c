@@ -109,6 +109,7 @@ static void npu_context_free(struct kref *ref)
 	WARN_ON(!ctx->gone);
 	xa_destroy(&ctx->queues);
 	kvfree(ctx->watches);
+	npu_account_put(ctx->account);
 	if (ctx->area)
 		__free_pages(ctx->area, ctx->area_order);
 	kfree(ctx);
@@ -166,8 +167,12 @@ struct npu_context *npu_context_get_by_index(struct npu_device *ndev, u32 index)
 static int npu_context_take_index(struct npu_context *ctx)
 {
 	struct npu_device *ndev = ctx->ndev;
+	int ret;
 	u32 i;
 
+	ret = npu_account_take(ctx->account, NPU_QUOTA_CONTEXTS, 1);
+	if (ret)
+		return ret;
 	spin_lock(&ndev->contexts_lock);
 	for (i = 0; i < ndev->caps.contexts && ndev->contexts[i]; i++)
 		;
@@ -176,7 +181,10 @@ static int npu_context_take_index(struct npu_context *ctx)
 		ndev->contexts[i] = ctx;
 	}
 	spin_unlock(&ndev->contexts_lock);
-	return i < ndev->caps.contexts ? 0 : -ENOSPC;
+	if (i < ndev->caps.contexts)
+		return 0;
+	npu_account_give(ctx->account, NPU_QUOTA_CONTEXTS, 1);
+	return -ENOSPC;
 }
 
 static void npu_context_give_index(struct npu_context *ctx)
@@ -184,12 +192,14 @@ static void npu_context_give_index(struct npu_context *ctx)
 	spin_lock(&ctx->ndev->contexts_lock);
 	ctx->ndev->contexts[ctx->index] = NULL;
 	spin_unlock(&ctx->ndev->contexts_lock);
+	npu_account_give(ctx->account, NPU_QUOTA_CONTEXTS, 1);
 }
 
 /* Everything of it that works without the device. */
-static struct npu_context *npu_context_new(struct npu_device *ndev, u32 flags)
+static struct npu_context *npu_context_new(struct npu_file *file, u32 flags)
 {
 	unsigned int map_flags = flags & DRM_NPU_CTX_SMALL_PAGES ? NPU_MAP_SMALL_PAGES : 0;
+	struct npu_device *ndev = file->ndev;
 	struct npu_context *ctx;
 	int ret;
 
@@ -199,12 +209,14 @@ static struct npu_context *npu_context_new(struct npu_device *ndev, u32 flags)
 	kref_init(&ctx->ref);
 	ctx->ndev = ndev;
 	drm_dev_get(&ndev->drm);
+	ctx->file = file;
+	ctx->account = npu_account_get(file->account);
 	xa_init_flags(&ctx->queues, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	spin_lock_init(&ctx->wait_lock);
 	INIT_LIST_HEAD(&ctx->waits);
 	INIT_LIST_HEAD(&ctx->signals);
 	INIT_LIST_HEAD(&ctx->ending);
-	ret = npu_vm_init(ndev, &ctx->vm, map_flags);
+	ret = npu_vm_init(ctx->account, &ctx->vm, map_flags);
 	if (!ret)
 		ret = npu_context_area_init(ctx);
 	if (!ret)
@@ -336,12 +348,11 @@ int npu_context_create_ioctl(struct drm_device *drm, void *data, struct drm_file
 	ret = npu_device_enter(ndev, &idx);
 	if (ret)
 		return ret;
-	ctx = npu_context_new(ndev, args->flags);
+	ctx = npu_context_new(nfile, args->flags);
 	if (IS_ERR(ctx)) {
 		ret = PTR_ERR(ctx);
 		goto exit;
 	}
-	ctx->file = nfile;
 	ret = npu_context_announce(ctx);
 	if (ret)
 		goto gone;
@@ -407,6 +418,7 @@ int npu_context_destroy_ioctl(struct drm_device *drm, void *data, struct drm_fil
  */
 void npu_context_fault(struct npu_context *ctx, const struct npu_fault *fault)
 {
+	atomic64_inc(&ctx->account->faults);
 	spin_lock(&ctx->wait_lock);
 	ctx->fault[ctx->faults++ % NPU_FAULTS_KEPT] = *fault;
 	spin_unlock(&ctx->wait_lock);

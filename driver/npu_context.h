@@ -8,6 +8,7 @@
 
 #include <drm/npu_accel.h>
 
+#include "npu_account.h"
 #include "npu_device.h"
 #include "npu_pgtable.h"
 #include "npu_watch.h"
@@ -15,7 +16,6 @@
 #define NPU_FAULTS_KEPT		16
 #define NPU_WAITS_MAX		64
 #define NPU_BINDS_MAX		256
-#define NPU_PENDING_MAX		4096
 
 /* No element is ever larger, and what it has beyond ours must be looked at. */
 #define NPU_STRIDE_MAX		4096
@@ -26,6 +26,7 @@ struct vm_area_struct;
 /**
  * struct npu_vm - an address space
  * @ndev: the device
+ * @account: who pays for tables and mappings; its context has a reference
  * @lock: everything here
  * @tables: what the device walks
  * @mappings: struct npu_mapping by address; they do not overlap
@@ -35,6 +36,7 @@ struct vm_area_struct;
  */
 struct npu_vm {
 	struct npu_device *ndev;
+	struct npu_account *account;
 	struct mutex lock; /* everything here */
 	struct npu_pgtable tables;
 	struct rb_root mappings;
@@ -53,6 +55,8 @@ struct npu_context {
 	struct npu_device *ndev;
 	/** @file: whose; compared only, as it may be gone */
 	struct npu_file *file;
+	/** @account: of the file, with a reference */
+	struct npu_account *account;
 	/** @id: number in the file */
 	u32 id;
 	/** @index: hardware number */
@@ -165,9 +169,9 @@ struct npu_context *npu_usage_begin_end(struct npu_file *file, u32 id);
 void npu_usage_end(struct npu_file *file, struct npu_context *ctx);
 
 /* npu_mmu.c */
-int npu_vm_init(struct npu_device *ndev, struct npu_vm *vm, unsigned int map_flags);
+int npu_vm_init(struct npu_account *account, struct npu_vm *vm, unsigned int map_flags);
 void npu_vm_fini(struct npu_vm *vm);
-int npu_vm_reserve(struct npu_vm *vm, struct list_head *reserve, unsigned long tables);
+int npu_vm_reserve(struct npu_vm *vm, struct list_head *reserve, unsigned long tables, bool anyway);
 void npu_vm_release(struct npu_vm *vm, struct list_head *reserve);
 void npu_mmu_invalidate_context(struct npu_device *ndev, u32 index);
 void npu_mmu_invalidate_range(struct npu_device *ndev, u32 index, u64 va, u64 bytes);

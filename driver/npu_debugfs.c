@@ -2,10 +2,12 @@
 /* For people who look for a fault: firmware log, what interrupts should have told, sleep. */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
+#include <linux/seq_file.h>
 #include <linux/uaccess.h>
 
 #include <drm/drm_drv.h>
 
+#include "npu_account.h"
 #include "npu_device.h"
 
 #define NPU_LOG_TEXT_MAX	(sizeof_field(struct npu_message, argument) - 2 * sizeof(__le32))
@@ -65,6 +67,13 @@ static const struct file_operations npu_log_fops = {
 	.llseek = default_llseek,
 };
 
+static int npu_accounts_show(struct seq_file *to, void *unused)
+{
+	npu_account_show(to->private, to);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(npu_accounts);
+
 /**
  * npu_debugfs_init() - make the files
  * @ndev: registered; they go with its folder
@@ -73,6 +82,7 @@ void npu_debugfs_init(struct npu_device *ndev)
 {
 	struct dentry *folder = ndev->drm.debugfs_root;
 
+	debugfs_create_file("accounts", 0400, folder, ndev, &npu_accounts_fops);
 	debugfs_create_file("firmware_log", 0400, folder, ndev, &npu_log_fops);
 	debugfs_create_atomic_t("backstop_looks", 0400, folder, &ndev->looks);
 	debugfs_create_atomic_t("lost_interrupts", 0400, folder, &ndev->lost_interrupts);

@@ -20,7 +20,11 @@
 #include <npu/npu_packet.h>
 #include <npu/npu_regs.h>
 
+#include "npu_quota.h"
+
+struct attribute_group;
 struct drm_file;
+struct npu_account;
 struct npu_context;
 struct npu_queue;
 struct pci_dev;
@@ -102,9 +106,9 @@ struct npu_vector {
  * struct npu_device - one NPU
  *
  * Locks, outer first: @hw_lock; a context's vm.lock; @tlb_lock, @mailbox_lock or @take_lock;
- * @drain_lock, @counter_lock, @doorbell_lock or @stop_lock; spinlocks: @contexts_lock, @reply_lock
- * or a context's wait_lock, none inside another. mmap_lock is taken around @doorbell_lock only, and
- * inside none.
+ * @drain_lock, @counter_lock, @doorbell_lock or @stop_lock; spinlocks: @contexts_lock, @quota_lock,
+ * @reply_lock or a context's wait_lock, none inside another. mmap_lock is taken around
+ * @doorbell_lock only, and inside none.
  */
 struct npu_device {
 	/** @drm: the DRM device, which everything here lives as long as */
@@ -141,6 +145,13 @@ struct npu_device {
 	struct npu_context_entry *context_table;
 	/** @context_table_dma: its address for the device */
 	dma_addr_t context_table_dma;
+	/** @quota_lock: @quota and @accounts */
+	spinlock_t quota_lock;
+	/** @quota: who may have how much */
+	struct npu_quota quota;
+	/** @accounts: struct npu_account, all of them */
+	struct list_head accounts;
+
 	/** @contexts_lock: what is in @contexts and @queues, for those without @hw_lock */
 	spinlock_t contexts_lock;
 	/** @contexts: by hardware number */
@@ -226,14 +237,14 @@ struct npu_usage {
  * @contexts: struct npu_context by number, each with a reference
  * @ending: contexts that are in @contexts no more, but not ended yet; under its lock
  * @ended: what those that have ended cost; under the same lock
- * @pending: waits that nobody sleeps in, as their end is told of later
+ * @account: what it has, with a reference
  */
 struct npu_file {
 	struct npu_device *ndev;
 	struct xarray contexts;
 	struct list_head ending;
 	struct npu_usage ended;
-	atomic_t pending;
+	struct npu_account *account;
 };
 
 static inline struct npu_device *to_npu_device(struct drm_device *drm)
@@ -263,6 +274,7 @@ static inline bool npu_device_is_dead(struct npu_device *ndev)
 }
 
 /* npu_drv.c */
+extern const struct attribute_group *npu_device_groups[];
 struct npu_device *npu_device_alloc(struct device *parent);
 int npu_device_identify(struct npu_device *ndev, u64 doorbell_bytes);
 int npu_device_init(struct npu_device *ndev);

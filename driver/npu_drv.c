@@ -153,6 +153,11 @@ static int npu_open(struct drm_device *drm, struct drm_file *file)
 	nfile->ndev = to_npu_device(drm);
 	xa_init_flags(&nfile->contexts, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	INIT_LIST_HEAD(&nfile->ending);
+	nfile->account = npu_account_new(nfile->ndev);
+	if (!nfile->account) {
+		kfree(nfile);
+		return -ENOMEM;
+	}
 	file->driver_priv = nfile;
 	return 0;
 }
@@ -168,8 +173,9 @@ static void npu_postclose(struct drm_device *drm, struct drm_file *file)
 		npu_context_put(ctx);
 	}
 	xa_destroy(&nfile->contexts);
-	/* What its contexts owed counts in it. */
+	/* Nothing that its contexts owed is on its way when it is closed. */
 	npu_syncobj_settle(nfile->ndev);
+	npu_account_put(nfile->account);
 	kfree(nfile);
 }
 
@@ -194,11 +200,19 @@ static const struct drm_driver npu_driver = {
 	.gem_prime_import = npu_import,
 };
 
+/* Files of sysfs, of whatever bus the device is on. */
+const struct attribute_group *npu_device_groups[] = {
+	&npu_limits_group,
+	NULL
+};
+
 static int npu_locks_init(struct npu_device *ndev)
 {
 	struct drm_device *drm = &ndev->drm;
 
 	spin_lock_init(&ndev->contexts_lock);
+	spin_lock_init(&ndev->quota_lock);
+	INIT_LIST_HEAD(&ndev->accounts);
 	spin_lock_init(&ndev->reply_lock);
 	init_completion(&ndev->mailbox_reply);
 	npu_backstop_init(ndev);
@@ -294,6 +308,7 @@ int npu_device_init(struct npu_device *ndev)
 	int ret;
 
 	npu_param_read_caps(ndev);
+	npu_account_init(ndev);
 	ret = npu_context_table_init(ndev);
 	if (ret)
 		return ret;

@@ -40,13 +40,53 @@ static const struct drm_gem_object_funcs npu_gem_funcs = {
  */
 struct drm_gem_object *npu_gem_create_object(struct drm_device *drm, size_t size)
 {
-	struct drm_gem_shmem_object *shmem;
+	struct npu_gem *gem;
 
-	shmem = kzalloc(sizeof(*shmem), GFP_KERNEL_ACCOUNT);
-	if (!shmem)
+	/* The helper frees it by its own part. */
+	static_assert(!offsetof(struct npu_gem, base));
+	gem = kzalloc(sizeof(*gem), GFP_KERNEL_ACCOUNT);
+	if (!gem)
 		return ERR_PTR(-ENOMEM);
-	shmem->base.funcs = &npu_gem_funcs;
-	return &shmem->base;
+	gem->base.base.funcs = &npu_gem_funcs;
+	return &gem->base.base;
+}
+
+static struct npu_gem *to_npu_gem(struct drm_gem_object *obj)
+{
+	return container_of(to_drm_gem_shmem_obj(obj), struct npu_gem, base);
+}
+
+/**
+ * npu_gem_pin() - hold a buffer's pages
+ * @obj: a buffer of our own
+ * @account: who pays for them, when nobody holds them already
+ *
+ * Return: 0, -EDQUOT, -ENOSPC, -ENOMEM.
+ */
+int npu_gem_pin(struct drm_gem_object *obj, struct npu_account *account)
+{
+	struct npu_gem *gem = to_npu_gem(obj);
+	int ret;
+
+	ret = npu_charge_hold(&gem->charge, account, obj->size);
+	if (ret)
+		return ret;
+	ret = drm_gem_shmem_pin(&gem->base);
+	if (ret)
+		npu_charge_drop(&gem->charge, obj->size);
+	return ret;
+}
+
+/**
+ * npu_gem_unpin() - let go of them
+ * @obj: a buffer that was pinned
+ */
+void npu_gem_unpin(struct drm_gem_object *obj)
+{
+	struct npu_gem *gem = to_npu_gem(obj);
+
+	drm_gem_shmem_unpin(&gem->base);
+	npu_charge_drop(&gem->charge, obj->size);
 }
 
 /**

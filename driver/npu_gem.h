@@ -7,8 +7,20 @@
 
 #include <drm/drm_gem_shmem_helper.h>
 
+#include "npu_account.h"
+
 struct dma_buf;
 struct dma_buf_attachment;
+
+/**
+ * struct npu_gem - a buffer of our own
+ * @base: what the helper knows of it
+ * @charge: for its pages, all of which are pinned as soon as a part is
+ */
+struct npu_gem {
+	struct drm_gem_shmem_object base;
+	struct npu_charge charge;
+};
 
 /**
  * struct npu_pinning - a range of a buffer that is held, and mapped for the device
@@ -32,6 +44,8 @@ struct npu_pinning {
 
 /* npu_gem.c */
 struct drm_gem_object *npu_gem_create_object(struct drm_device *drm, size_t size);
+int npu_gem_pin(struct drm_gem_object *obj, struct npu_account *account);
+void npu_gem_unpin(struct drm_gem_object *obj);
 int npu_gem_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int npu_gem_info_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 
@@ -40,7 +54,8 @@ struct drm_gem_object *npu_import(struct drm_device *drm, struct dma_buf *dma_bu
 struct dma_buf *npu_import_dma_buf(struct drm_gem_object *obj);
 
 /* npu_pinning.c */
-struct npu_pinning *npu_pinning_new(struct drm_gem_object *obj, u64 offset, u64 bytes);
+struct npu_pinning *npu_pinning_new(struct npu_account *account, struct drm_gem_object *obj,
+				    u64 offset, u64 bytes);
 int npu_pinning_map(struct npu_pinning *pinning);
 void npu_pinning_put(struct npu_pinning *pinning);
 

@@ -13,6 +13,7 @@
 #define NPU_TLB_TIMEOUT_US	(5 * USEC_PER_SEC)
 
 #define NPU_TABLE_BYTES		NPU_PAGE_BYTES
+#define NPU_TABLE_CHARGE	max_t(u64, NPU_TABLE_BYTES, PAGE_SIZE)
 
 /* What a table that waits to be used holds. */
 struct npu_spare_table {
@@ -20,14 +21,17 @@ struct npu_spare_table {
 	dma_addr_t dma;
 };
 
-static struct npu_spare_table *npu_table_new(struct npu_device *ndev)
+/* It is paid for already. */
+static struct npu_spare_table *npu_table_new(struct npu_vm *vm)
 {
 	struct npu_spare_table *spare;
 	dma_addr_t dma;
 
-	spare = dma_alloc_coherent(ndev->drm.dev, NPU_TABLE_BYTES, &dma, GFP_KERNEL_ACCOUNT);
+	spare = dma_alloc_coherent(vm->ndev->drm.dev, NPU_TABLE_BYTES, &dma, GFP_KERNEL_ACCOUNT);
 	if (spare)
 		spare->dma = dma;
+	else
+		npu_account_give(vm->account, NPU_QUOTA_BYTES, NPU_TABLE_CHARGE);
 	return spare;
 }
 
@@ -36,13 +40,11 @@ static void *npu_table_alloc(void *owner, __u64 *dma)
 	struct npu_vm *vm = owner;
 	struct npu_spare_table *spare;
 
+	/* Whoever asks has reserved what he can need. */
 	spare = list_first_entry_or_null(&vm->reserve, struct npu_spare_table, link);
-	if (spare)
-		list_del(&spare->link);
-	else
-		spare = npu_table_new(vm->ndev);
-	if (!spare)
+	if (drm_WARN_ON(&vm->ndev->drm, !spare))
 		return NULL;
+	list_del(&spare->link);
 	*dma = spare->dma;
 	memset(spare, 0, sizeof(*spare));
 	return spare;
@@ -53,6 +55,7 @@ static void npu_table_free(void *owner, void *table, __u64 dma)
 	struct npu_vm *vm = owner;
 
 	dma_free_coherent(vm->ndev->drm.dev, NPU_TABLE_BYTES, table, dma);
+	npu_account_give(vm->account, NPU_QUOTA_BYTES, NPU_TABLE_CHARGE);
 }
 
 /*
@@ -78,22 +81,27 @@ static const struct npu_pgtable_ops npu_pgtable_ops = {
 
 /**
  * npu_vm_init() - make an empty address space
- * @ndev: the device
+ * @account: who pays for it
  * @vm: to be initialized
  * @map_flags: NPU_MAP_*
  *
- * Return: 0, -ENOMEM; then there is nothing to be undone.
+ * Return: 0, -ENOMEM, -EDQUOT, -ENOSPC; then there is nothing to be undone.
  */
-int npu_vm_init(struct npu_device *ndev, struct npu_vm *vm, unsigned int map_flags)
+int npu_vm_init(struct npu_account *account, struct npu_vm *vm, unsigned int map_flags)
 {
 	int ret;
 
 	mutex_init(&vm->lock);
 	INIT_LIST_HEAD(&vm->reserve);
 	vm->mappings = RB_ROOT;
-	vm->ndev = ndev;
+	vm->ndev = account->ndev;
+	vm->account = account;
 	vm->map_flags = map_flags;
-	ret = npu_pgtable_init(&vm->tables, &npu_pgtable_ops, vm);
+	/* The root. */
+	ret = npu_vm_reserve(vm, &vm->reserve, 1, false);
+	if (!ret)
+		ret = npu_pgtable_init(&vm->tables, &npu_pgtable_ops, vm);
+	npu_vm_release(vm, &vm->reserve);
 	vm->valid = !ret;
 	return ret;
 }
@@ -120,19 +128,28 @@ void npu_vm_fini(struct npu_vm *vm)
  * @vm: for which
  * @reserve: list they are added to
  * @tables: how many
+ * @anyway: what for is worth going beyond a cap
  *
  * Without locks, as it may take long.
  *
- * Return: 0, -ENOMEM, -EINTR (the process is to be killed). What was made is on @reserve.
+ * Return: 0, -ENOMEM, -EDQUOT, -ENOSPC, -EINTR (the process is to be killed). What was made is on
+ * @reserve.
  */
-int npu_vm_reserve(struct npu_vm *vm, struct list_head *reserve, unsigned long tables)
+int npu_vm_reserve(struct npu_vm *vm, struct list_head *reserve, unsigned long tables, bool anyway)
 {
 	struct npu_spare_table *spare;
+	int ret = 0;
 
 	while (tables--) {
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		spare = npu_table_new(vm->ndev);
+		if (anyway)
+			npu_account_take_anyway(vm->account, NPU_QUOTA_BYTES, NPU_TABLE_CHARGE);
+		else
+			ret = npu_account_take(vm->account, NPU_QUOTA_BYTES, NPU_TABLE_CHARGE);
+		if (ret)
+			return ret;
+		spare = npu_table_new(vm);
 		if (!spare)
 			return -ENOMEM;
 		list_add(&spare->link, reserve);

@@ -154,7 +154,10 @@ static int npu_param_single(struct npu_device *ndev, u32 param, u64 *value)
 		*value = NPU_BINDS_MAX;
 		return 0;
 	case DRM_NPU_PARAM_PENDING_MAX:
-		*value = NPU_PENDING_MAX;
+		*value = npu_account_cap(ndev, NPU_QUOTA_FILE, NPU_QUOTA_WAITS);
+		return 0;
+	case DRM_NPU_PARAM_MAPPINGS_MAX:
+		*value = npu_account_cap(ndev, NPU_QUOTA_FILE, NPU_QUOTA_MAPPINGS);
 		return 0;
 	case DRM_NPU_PARAM_URING:
 		*value = IS_ENABLED(CONFIG_IO_URING);

@@ -138,6 +138,7 @@ static struct pci_driver npu_pci_driver = {
 	.probe = npu_pci_probe,
 	.remove = npu_pci_remove,
 	.shutdown = npu_pci_shutdown,
+	.dev_groups = npu_device_groups,
 	.driver.pm = pm_ptr(&npu_pm_ops),
 };
 

@@ -31,7 +31,7 @@ static void npu_pinning_free(struct kref *ref)
 	if (pinning->sgt)
 		npu_pinning_unmap(pinning);
 	if (!npu_import_dma_buf(pinning->obj))
-		drm_gem_shmem_unpin(to_drm_gem_shmem_obj(pinning->obj));
+		npu_gem_unpin(pinning->obj);
 	drm_gem_object_put(pinning->obj);
 	kfree(pinning);
 }
@@ -47,6 +47,7 @@ void npu_pinning_put(struct npu_pinning *pinning)
 
 /**
  * npu_pinning_new() - pin a range of a buffer
+ * @account: who pays, when nobody does so already; not for memory of others
  * @obj: the buffer
  * @offset: where the range begins, inside the buffer
  * @bytes: of the range
@@ -55,7 +56,8 @@ void npu_pinning_put(struct npu_pinning *pinning)
  *
  * Return: the range or an error pointer.
  */
-struct npu_pinning *npu_pinning_new(struct drm_gem_object *obj, u64 offset, u64 bytes)
+struct npu_pinning *npu_pinning_new(struct npu_account *account, struct drm_gem_object *obj,
+				    u64 offset, u64 bytes)
 {
 	struct npu_pinning *pinning;
 	int ret = 0;
@@ -64,7 +66,7 @@ struct npu_pinning *npu_pinning_new(struct drm_gem_object *obj, u64 offset, u64 
 	if (!pinning)
 		return ERR_PTR(-ENOMEM);
 	if (!npu_import_dma_buf(obj))
-		ret = drm_gem_shmem_pin(to_drm_gem_shmem_obj(obj));
+		ret = npu_gem_pin(obj, account);
 	if (ret) {
 		kfree(pinning);
 		return ERR_PTR(ret);

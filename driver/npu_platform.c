@@ -131,6 +131,7 @@ static struct platform_driver npu_platform_driver = {
 	.driver = {
 		.name = "npu",
 		.of_match_table = npu_platform_ids,
+		.dev_groups = npu_device_groups,
 		.pm = pm_ptr(&npu_pm_ops),
 	},
 };

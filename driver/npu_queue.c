@@ -51,9 +51,14 @@ static struct npu_queue *npu_queue_new(struct npu_context *ctx)
 
 static int npu_queue_take_index(struct npu_device *ndev, struct npu_queue *queue)
 {
+	struct npu_account *account = queue->ctx->account;
+	int ret;
 	u32 i;
 
 	lockdep_assert_held(&ndev->hw_lock);
+	ret = npu_account_take(account, NPU_QUOTA_QUEUES, 1);
+	if (ret)
+		return ret;
 	spin_lock(&ndev->contexts_lock);
 	for (i = 0; i < ndev->caps.queues && ndev->queues[i]; i++)
 		;
@@ -62,7 +67,10 @@ static int npu_queue_take_index(struct npu_device *ndev, struct npu_queue *queue
 		ndev->queues[i] = queue;
 	}
 	spin_unlock(&ndev->contexts_lock);
-	return i < ndev->caps.queues ? 0 : -ENOSPC;
+	if (i < ndev->caps.queues)
+		return 0;
+	npu_account_give(account, NPU_QUOTA_QUEUES, 1);
+	return -ENOSPC;
 }
 
 static void npu_queue_give_index(struct npu_device *ndev, struct npu_queue *queue)
@@ -71,6 +79,7 @@ static void npu_queue_give_index(struct npu_device *ndev, struct npu_queue *queu
 	spin_lock(&ndev->contexts_lock);
 	ndev->queues[queue->index] = NULL;
 	spin_unlock(&ndev->contexts_lock);
+	npu_account_give(queue->ctx->account, NPU_QUOTA_QUEUES, 1);
 }
 
 /* @error: enum npu_error that had stopped it before, when it is not new. */

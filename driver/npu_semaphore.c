@@ -60,6 +60,7 @@ static void npu_sem_arm(struct npu_context *ctx, u32 sem)
 	WRITE_ONCE(ctx->thresholds[sem], cpu_to_le64(lowest->value));
 	/* writel() orders the threshold before the device is asked to fetch it. */
 	npu_write(ctx->ndev, NPU_REG_WATCH_ARM, ctx->index << 16 | sem);
+	atomic64_inc(&ctx->account->armed);
 }
 
 /**
@@ -76,6 +77,7 @@ void npu_semaphore_fired(struct npu_context *ctx, u32 sem)
 
 	if (sem >= ctx->ndev->caps.semaphores)
 		return;
+	atomic64_inc(&ctx->account->events);
 	spin_lock(&ctx->wait_lock);
 	value = npu_sem_value(ctx, sem);
 	while ((met = npu_watch_take(&ctx->watches[sem], value)))
@@ -199,6 +201,7 @@ void npu_wait_link(struct npu_context *ctx, struct npu_wait *wait)
 
 	lockdep_assert_held(&ctx->wait_lock);
 	list_add_tail(&wait->link, &ctx->waits);
+	atomic_add(wait->count, &ctx->account->watching);
 	for (i = 0; i < wait->count; i++) {
 		struct npu_waiter *waiter = &wait->waiters[i];
 
@@ -220,7 +223,10 @@ void npu_wait_unlink(struct npu_context *ctx, struct npu_wait *wait)
 	u32 i;
 
 	lockdep_assert_held(&ctx->wait_lock);
+	if (list_empty(&wait->link))
+		return;
 	list_del_init(&wait->link);
+	atomic_sub(wait->count, &ctx->account->watching);
 	for (i = 0; i < wait->count; i++) {
 		struct npu_waiter *waiter = &wait->waiters[i];
 

@@ -30,7 +30,6 @@
  * struct npu_sync_point - a point that comes when a semaphore has grown
  * @node: in the device's list once it is due
  * @due: it is there, or was
- * @file: whose
  * @ctx: with a reference
  * @syncobj: with a reference
  * @chain: of a timeline; NULL: a syncobj of one fence
@@ -40,7 +39,6 @@
 struct npu_sync_point {
 	struct llist_node node;
 	bool due;
-	struct npu_file *file;
 	struct npu_context *ctx;
 	struct drm_syncobj *syncobj;
 	struct dma_fence_chain *chain;
@@ -53,7 +51,6 @@ struct npu_sync_point {
  * @node: in the device's list once it is due
  * @link: in the context's list; under wait_lock
  * @callback: the fence's
- * @file: whose
  * @ctx: with a reference
  * @queue: with a reference; its doorbell takes the signal
  * @fence: with a reference
@@ -63,16 +60,20 @@ struct npu_sync_signal {
 	struct llist_node node;
 	struct list_head link;
 	struct dma_fence_cb callback;
-	struct npu_file *file;
 	struct npu_context *ctx;
 	struct npu_queue *queue;
 	struct dma_fence *fence;
 	u64 store;
 };
 
-static bool npu_pending_take(struct npu_file *file)
+static int npu_pending_take(struct npu_context *ctx)
 {
-	return atomic_add_unless(&file->pending, 1, NPU_PENDING_MAX);
+	return npu_account_take(ctx->account, NPU_QUOTA_WAITS, 1);
+}
+
+static void npu_pending_give(struct npu_context *ctx)
+{
+	npu_account_give(ctx->account, NPU_QUOTA_WAITS, 1);
 }
 
 /* ------------------------------------------------------------------- semaphore to syncobj */
@@ -117,7 +118,7 @@ static void npu_sync_point_finish(struct npu_sync_point *point)
 	npu_wait_unlink(ctx, &point->wait);
 	spin_unlock(&ctx->wait_lock);
 	npu_sync_point_appear(point);
-	atomic_dec(&point->file->pending);
+	npu_pending_give(ctx);
 	npu_sync_point_free(point);
 }
 
@@ -171,12 +172,11 @@ static int npu_sync_point_begin(struct npu_sync_point *point)
 	return 0;
 }
 
-static int npu_sync_point_add(struct npu_file *file, struct npu_sync_point *point,
+static int npu_sync_point_add(struct npu_sync_point *point,
 			      const struct drm_npu_sem_to_syncobj *args)
 {
 	int ret;
 
-	point->file = file;
 	point->at = args->point;
 	npu_wait_init(&point->wait, 1, npu_sync_point_wake);
 	point->wait.waiters[0].sem = args->sem;
@@ -186,11 +186,12 @@ static int npu_sync_point_add(struct npu_file *file, struct npu_sync_point *poin
 		if (!point->chain)
 			return -ENOMEM;
 	}
-	if (!npu_pending_take(file))
-		return -EDQUOT;
+	ret = npu_pending_take(point->ctx);
+	if (ret)
+		return ret;
 	ret = npu_sync_point_begin(point);
 	if (ret)
-		atomic_dec(&file->pending);
+		npu_pending_give(point->ctx);
 	return ret;
 }
 
@@ -219,7 +220,7 @@ int npu_sem_to_syncobj_ioctl(struct drm_device *drm, void *data, struct drm_file
 	point->syncobj = drm_syncobj_find(file, args->syncobj);
 	if (!point->syncobj)
 		goto put;
-	ret = npu_sync_point_add(file->driver_priv, point, args);
+	ret = npu_sync_point_add(point, args);
 	/* Once it is linked, the worker has it. */
 	if (ret)
 		npu_sync_point_free(point);
@@ -265,7 +266,7 @@ static void npu_sync_signal_finish(struct npu_sync_signal *signal)
 	list_del(&signal->link);
 	spin_unlock(&signal->ctx->wait_lock);
 	npu_sync_signal_store(signal);
-	atomic_dec(&signal->file->pending);
+	npu_pending_give(signal->ctx);
 	npu_sync_signal_free(signal);
 }
 
@@ -296,8 +297,9 @@ static int npu_sync_signal_add(struct npu_sync_signal *signal)
 	struct npu_context *ctx = signal->ctx;
 	int ret;
 
-	if (!npu_pending_take(signal->file))
-		return -EDQUOT;
+	ret = npu_pending_take(ctx);
+	if (ret)
+		return ret;
 	spin_lock(&ctx->wait_lock);
 	ret = ctx->error;
 	if (!ret) {
@@ -308,7 +310,7 @@ static int npu_sync_signal_add(struct npu_sync_signal *signal)
 	}
 	spin_unlock(&ctx->wait_lock);
 	if (ret)
-		atomic_dec(&signal->file->pending);
+		npu_pending_give(ctx);
 	return ret;
 }
 
@@ -335,9 +337,8 @@ int npu_syncobj_to_sem_ioctl(struct drm_device *drm, void *data, struct drm_file
 	signal = kzalloc(sizeof(*signal), GFP_KERNEL_ACCOUNT);
 	if (!signal)
 		return -ENOMEM;
-	signal->file = file->driver_priv;
 	signal->store = (u64)args->sem << NPU_SIGNAL_SHIFT | args->add;
-	signal->ctx = npu_context_get(signal->file, args->ctx);
+	signal->ctx = npu_context_get(file->driver_priv, args->ctx);
 	if (!signal->ctx)
 		goto free;
 	signal->queue = npu_sync_signal_queue(signal->ctx, args->queue);
@@ -379,7 +380,7 @@ void npu_syncobj_drop(struct npu_context *ctx)
 	}
 	spin_unlock(&ctx->wait_lock);
 	list_for_each_entry_safe(signal, next, &dropped, link) {
-		atomic_dec(&signal->file->pending);
+		npu_pending_give(signal->ctx);
 		npu_sync_signal_free(signal);
 	}
 }

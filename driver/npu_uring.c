@@ -19,7 +19,6 @@
  * struct npu_uring_wait - a wait that a command stands for
  * @ref: by the command, and by who issues it
  * @cmd: the command
- * @file: whose
  * @ctx: with a reference
  * @timer: the time-out
  * @ended: somebody has handed the command back
@@ -30,7 +29,6 @@
 struct npu_uring_wait {
 	struct kref ref;
 	struct io_uring_cmd *cmd;
-	struct npu_file *file;
 	struct npu_context *ctx;
 	struct hrtimer timer;
 	bool ended;
@@ -59,7 +57,6 @@ static struct npu_uring_wait *npu_uring_of(struct io_uring_cmd *cmd)
 
 /* ------------------------------------------------------------------------ the end of a wait */
 
-/* The file is the command's, and not to be touched once that is done. */
 static void npu_uring_finish(struct io_uring_cmd *cmd, unsigned int issue_flags)
 {
 	struct npu_uring_wait *uwait = npu_uring_of(cmd);
@@ -74,7 +71,7 @@ static void npu_uring_finish(struct io_uring_cmd *cmd, unsigned int issue_flags)
 		result = 0;
 	spin_unlock(&ctx->wait_lock);
 	hrtimer_cancel(&uwait->timer);
-	atomic_dec(&uwait->file->pending);
+	npu_account_give(ctx->account, NPU_QUOTA_WAITS, 1);
 	npu_uring_done(cmd, result, issue_flags);
 	kref_put(&uwait->ref, npu_uring_free);
 }
@@ -104,8 +101,7 @@ static enum hrtimer_restart npu_uring_time_out(struct hrtimer *timer)
 
 /* ------------------------------------------------------------------------------ NPU_URING_WAIT */
 
-static struct npu_uring_wait *npu_uring_new(struct io_uring_cmd *cmd, struct npu_file *file,
-					    struct npu_context *ctx,
+static struct npu_uring_wait *npu_uring_new(struct io_uring_cmd *cmd, struct npu_context *ctx,
 					    const struct drm_npu_uring_wait *args)
 {
 	struct npu_uring_wait *uwait;
@@ -115,7 +111,6 @@ static struct npu_uring_wait *npu_uring_new(struct io_uring_cmd *cmd, struct npu
 		return NULL;
 	kref_init(&uwait->ref);
 	uwait->cmd = cmd;
-	uwait->file = file;
 	uwait->ctx = ctx;
 	npu_hrtimer_setup(&uwait->timer, npu_uring_time_out, HRTIMER_MODE_REL);
 	npu_wait_init(&uwait->wait, 1, npu_uring_wake);
@@ -158,9 +153,10 @@ static int npu_uring_begin(struct io_uring_cmd *cmd, struct npu_uring_wait *uwai
 
 	if (ret == -EAGAIN && !timeout_us)
 		ret = -ETIME;
-	if (ret == -EAGAIN && !atomic_add_unless(&uwait->file->pending, 1, NPU_PENDING_MAX))
-		ret = -EDQUOT;
 	if (ret != -EAGAIN)
+		return ret;
+	ret = npu_account_take(uwait->ctx->account, NPU_QUOTA_WAITS, 1);
+	if (ret)
 		return ret;
 	io_uring_cmd_to_pdu(cmd, struct npu_uring_data)->uwait = uwait;
 	kref_get(&uwait->ref);
@@ -191,7 +187,7 @@ static int npu_uring_wait(struct io_uring_cmd *cmd, struct npu_file *file, unsig
 		npu_context_put(ctx);
 		return -EINVAL;
 	}
-	uwait = npu_uring_new(cmd, file, ctx, &args);
+	uwait = npu_uring_new(cmd, ctx, &args);
 	if (!uwait) {
 		npu_context_put(ctx);
 		return -ENOMEM;

@@ -41,6 +41,12 @@ int drm_fail(const struct drm *drm, int error, const char *what)
 				  "%s: %s: all that the device has are in use, by all programs "
 				  "together: destroy a context, or share one between models",
 				  drm->path, what);
+	case -EDQUOT:
+		return npurt_fail(error,
+				  "%s: %s: this user has as much as one may have: end other "
+				  "programs of yours, or have the administrator raise it "
+				  "(device/npu_limits in sysfs)",
+				  drm->path, what);
 	case -EIO:
 		return npurt_fail(error, "%s: %s: the context is dead: destroy it and make another",
 				  drm->path, what);

@@ -42,6 +42,11 @@ extern "C" {
  *   left. -EINTR comes where it is listed only: nothing was done, and the call can be repeated
  *   unchanged, as deadlines are absolute. An errno that is not listed is an error of the driver.
  *
+ * How much somebody may have is for the administrator to say, in sysfs (npu_limits/): all together
+ * (else -ENOSPC), the files of a user together, which is half of that to begin with (else -EDQUOT),
+ * and a file (else -EDQUOT, too). Who opens the file with CAP_SYS_RESOURCE may go beyond the
+ * user's part. Files count for the user who opened them.
+ *
  * Offsets for mmap() come from DRM_IOCTL_NPU_GEM_INFO (buffers), DRM_IOCTL_NPU_CTX_CREATE
  * (semaphores) and DRM_IOCTL_NPU_QUEUE_CREATE (doorbell), and mean nothing in themselves.
  *
@@ -128,6 +133,7 @@ struct drm_npu_array {
  * @DRM_NPU_PARAM_BINDS_MAX: operations one DRM_IOCTL_NPU_VM_BIND can have
  * @DRM_NPU_PARAM_PENDING_MAX: waits of a file that nobody sleeps in, all contexts together
  * @DRM_NPU_PARAM_URING: 1: the commands of enum drm_npu_uring_op; 0: the kernel has no io_uring
+ * @DRM_NPU_PARAM_MAPPINGS_MAX: ranges of addresses a file can have bound, all contexts together
  * @DRM_NPU_PARAM_TIME: device cycles now
  * @DRM_NPU_PARAM_COUNTER_TASKS: tasks since power on
  * @DRM_NPU_PARAM_COUNTER_MAC: busy cycles of MAC arrays, all clusters
@@ -164,6 +170,7 @@ enum drm_npu_param {
 	DRM_NPU_PARAM_BINDS_MAX = 23,
 	DRM_NPU_PARAM_PENDING_MAX = 24,
 	DRM_NPU_PARAM_URING = 25,
+	DRM_NPU_PARAM_MAPPINGS_MAX = 26,
 	DRM_NPU_PARAM_TIME = 64,
 	DRM_NPU_PARAM_COUNTER_TASKS = 65,
 	DRM_NPU_PARAM_COUNTER_MAC = 66,
@@ -254,8 +261,9 @@ enum drm_npu_ctx_flags {
  * @pad2: zero
  *
  * Errors: -EINVAL (flags, padding), -EOPNOTSUPP (the device's DMA bypasses the caches, so it has no
- * contexts and no queues), -ENOSPC (all contexts of the device are in use), -EIO (the firmware
- * refuses), -ENOMEM.
+ * contexts and no queues), -EDQUOT (the user has as many as he may, or as much memory), -ENOSPC (all
+ * contexts of the device are in use, or all memory it may pin), -EIO (the firmware refuses),
+ * -ENOMEM.
  */
 struct drm_npu_ctx_create {
 	__u32 flags;
@@ -397,12 +405,16 @@ struct drm_npu_bind_op {
  *
  * All operations are done, or none. "Whole pages" are of DRM_NPU_PARAM_PAGE_SIZE. When the call
  * returns, the device sees the new mappings, and does not reach memory that was unmapped; a task
- * that needs it faults. The memory of a mapping is pinned.
+ * that needs it faults. The memory of a mapping is pinned, and counts for whoever bound a buffer
+ * first, all of it, until nobody has any of it bound; so do page tables. Buffers of others do not
+ * count.
  *
  * Errors: -EINVAL (type, flags, alignment, an empty range or one beyond the buffer or beyond
  * DRM_NPU_PARAM_VA_END, padding, no operations, a buffer of others whose memory is not made of such
  * pages), -E2BIG (too many operations), -ENOENT (context or handle), -EEXIST (something is mapped
- * there), -EIO (the context is dead), -EINTR (a signal ends the process, which does not see it),
+ * there), -EDQUOT (the file would have more than DRM_NPU_PARAM_MAPPINGS_MAX mappings, or its user
+ * more memory pinned than he may), -ENOSPC (the device would have more pinned than it may), -EIO
+ * (the context is dead), -EINTR (a signal ends the process, which does not see it),
  * -ENOMEM; for a buffer of others also what its owner answers when it is mapped.
  */
 struct drm_npu_vm_bind {
@@ -427,8 +439,9 @@ struct drm_npu_vm_bind {
  * @pad2: zero
  *
  * Errors: -EINVAL (priority, alignment, size, flags, padding, a ring that is not all bound for
- * reading and writing), -ENOENT (no such context), -EACCES (the priority is not allowed), -ENOSPC
- * (all queues of the device are in use), -EIO (the context is dead), -ENOMEM.
+ * reading and writing), -ENOENT (no such context), -EACCES (the priority is not allowed), -EDQUOT
+ * (the user has as many as he may), -ENOSPC (all queues of the device are in use), -EIO (the context
+ * is dead), -ENOMEM.
  */
 struct drm_npu_queue_create {
 	__u32 ctx;

@@ -199,8 +199,7 @@ TEST_F(import, detached_when_the_driver_goes)
 	ASSERT_EQ(0, driver_write("unbind", function));
 	EXPECT_EQ(0, attached(self->dma_buf));
 	EXPECT_EQ(-ENODEV, npu_call(self->fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &again));
-	munmap((void *)self->lane.doorbell, (size_t)sysconf(_SC_PAGESIZE));
-	munmap(self->lane.ring, LANE_BYTES);
+	npu_lane_unmap(&self->lane);
 	munmap(self->mapped, BYTES);
 	close(self->fd);
 	EXPECT_EQ(0, driver_write("bind", function));

@@ -57,6 +57,7 @@ KNOWN(WAITS_MAX, 0);
 KNOWN(BINDS_MAX, 0);
 KNOWN(PENDING_MAX, 4096);
 KNOWN(URING, 1);
+KNOWN(MAPPINGS_MAX, 1024);
 KNOWN(TIME, 0);
 
 FIXTURE_SETUP(known)
@@ -122,7 +123,7 @@ TEST_F(param, firmware_version)
 
 TEST_F(param, unknown)
 {
-	static const uint32_t wrong[] = { 26, 63, 72, 0x80000000, 0xffffffff };
+	static const uint32_t wrong[] = { 40, 63, 72, 0x80000000, 0xffffffff };
 	unsigned int i;
 
 	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {

@@ -154,6 +154,35 @@ static inline int write_file(const char *path, const char *text)
 	return ret;
 }
 
+/* The first line of a file; nothing when it cannot be read. */
+static inline void read_line(const char *path, char *text, size_t room)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t bytes = fd < 0 ? -1 : read(fd, text, room - 1);
+
+	text[bytes < 0 ? 0 : bytes] = 0;
+	text[strcspn(text, "\n")] = 0;
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Where a file of the device's folder in debugfs is; false when there is none. */
+static inline bool npu_debugfs(const char *what, char *path, size_t room)
+{
+	DIR *folder = opendir("/sys/kernel/debug/accel");
+	struct dirent *entry;
+	bool found = false;
+
+	/* One device is there: its folder has the number of its minor, or its name. */
+	while (folder && !found && (entry = readdir(folder))) {
+		snprintf(path, room, "/sys/kernel/debug/accel/%s/%s", entry->d_name, what);
+		found = entry->d_name[0] != '.' && !access(path, R_OK);
+	}
+	if (folder)
+		closedir(folder);
+	return found;
+}
+
 /* Name of a device that the driver has on a bus; names of its devices, and of nothing else, have the mark. */
 static inline bool find_on_bus(const char *bus, const char *mark, char *name, size_t room)
 {
@@ -310,6 +339,13 @@ static inline int npu_lane_open(struct npu_lane *lane, int fd)
 	lane->doorbell = mmap(NULL, create.doorbell_bytes, PROT_WRITE, MAP_SHARED, fd,
 			      (off_t)create.doorbell_offset);
 	return lane->doorbell == MAP_FAILED ? -errno : 0;
+}
+
+/* A mapping holds its file. */
+static inline void npu_lane_unmap(struct npu_lane *lane)
+{
+	munmap((void *)lane->doorbell, (size_t)sysconf(_SC_PAGESIZE));
+	munmap(lane->ring, LANE_BYTES);
 }
 
 /* Writes a packet; the caller knows that there is room. */

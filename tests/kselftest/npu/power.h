@@ -7,17 +7,6 @@
 
 #define POWER_FOLDER "/sys/class/accel/accel0/device/power/"
 
-static inline void power_read(const char *path, char *text, size_t room)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t bytes = fd < 0 ? -1 : read(fd, text, room - 1);
-
-	text[bytes < 0 ? 0 : bytes] = 0;
-	text[strcspn(text, "\n")] = 0;
-	if (fd >= 0)
-		close(fd);
-}
-
 /* The device may sleep after so many milliseconds without work; -1: it may not at all. */
 static inline int power_allow(int milliseconds)
 {
@@ -35,7 +24,7 @@ static inline bool power_asleep(void)
 {
 	char text[32];
 
-	power_read(POWER_FOLDER "runtime_status", text, sizeof(text));
+	read_line(POWER_FOLDER "runtime_status", text, sizeof(text));
 	return !strcmp(text, "suspended");
 }
 
@@ -54,22 +43,11 @@ static inline bool power_wait_asleep(int64_t deadline)
 static inline uint64_t power_count(int fd, const char *what)
 {
 	char path[512], text[32];
-	DIR *folder = opendir("/sys/kernel/debug/accel");
-	struct dirent *entry;
-	uint64_t count = 0;
 
-	/* One device is there: its folder has the number of its minor, or its name. */
-	while (folder && (entry = readdir(folder))) {
-		snprintf(path, sizeof(path), "/sys/kernel/debug/accel/%s/%s", entry->d_name, what);
-		if (entry->d_name[0] == '.' || access(path, R_OK))
-			continue;
-		power_read(path, text, sizeof(text));
-		count = strtoull(text, NULL, 0);
-		break;
-	}
-	if (folder)
-		closedir(folder);
-	return count;
+	if (!npu_debugfs(what, path, sizeof(path)))
+		return 0;
+	read_line(path, text, sizeof(text));
+	return strtoull(text, NULL, 0);
 }
 
 #endif /* NPU_POWER_H */
