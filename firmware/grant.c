@@ -37,6 +37,19 @@ void grant_init(void)
 	resources_init(&resources, hw.clusters, hw.global_bytes);
 }
 
+/*
+ * The first request goes on with the wait for the slot, or ageing would begin anew; that of a task
+ * that was preempted early, with the wait for its slice.
+ */
+static u64 request_rank(unsigned int slot, u64 now)
+{
+	if (!slot_served(slot))
+		return slot_rank(slot);
+	if (slot_was_preempted(slot) && !scheduler_had_slice(given[slot], now))
+		return policy_rank_resumed(rank[slot], now - given[slot], slot_priority(slot));
+	return scheduler_rank(now, slot_priority(slot));
+}
+
 void grant_request(unsigned int slot, u64 now)
 {
 	u32 registers = NPU_REG_SLOT(slot);
@@ -44,8 +57,7 @@ void grant_request(unsigned int slot, u64 now)
 	if (requesting & BIT(slot))
 		return;
 	requesting |= BIT(slot);
-	/* The first request goes on with the wait for the slot, or ageing would begin anew. */
-	rank[slot] = slot_served(slot) ? scheduler_rank(now, slot_priority(slot)) : slot_rank(slot);
+	rank[slot] = request_rank(slot, now);
 	needs[slot].clusters = hw_read(registers + NPU_SLOT_NEED_CLUSTERS);
 	needs[slot].bytes = hw_read(registers + NPU_SLOT_NEED_GLOBAL);
 }

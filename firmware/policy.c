@@ -18,6 +18,13 @@ u64 policy_rank(const struct policy *policy, u64 since, unsigned int priority)
 	return since + policy->handicap[priority];
 }
 
+u64 policy_rank_resumed(u64 rank, u64 ran, unsigned int priority)
+{
+	_Static_assert(POLICY_AGEING == POLICY_SLICE, "a slice is worth as many waits as levels above");
+
+	return rank + ran * (PRIORITIES - 1 - priority);
+}
+
 unsigned int policy_first(const u64 *rank, const u32 *set, unsigned int words)
 {
 	unsigned int first = NONE;
@@ -42,10 +49,15 @@ bool policy_yields(const struct policy *policy, unsigned int priority, u64 rank,
 	return rank < policy_rank(policy, now, priority);
 }
 
+bool policy_had_slice(const struct policy *policy, u64 since, u64 now)
+{
+	return now - since >= policy->slice;
+}
+
 bool policy_preempts(const struct policy *policy, const struct policy_claim *running, u64 since,
 		     const struct policy_claim *waiting, u64 now)
 {
-	if (now - since >= policy->slice)
+	if (policy_had_slice(policy, since, now))
 		return true;
 	return waiting->priority > running->priority && waiting->rank < running->rank;
 }
@@ -54,7 +66,7 @@ static bool may_go(const struct policy *policy, const struct policy_slot *slot, 
 {
 	if (slot->activity != POLICY_BUSY)
 		return slot->activity != POLICY_ABSENT;
-	if (!slot->served || now - slot->since < policy->slice)
+	if (!slot->served || !policy_had_slice(policy, slot->since, now))
 		return rank < slot->rank;
 	return policy_yields(policy, slot->priority, rank, now);
 }

@@ -95,6 +95,22 @@ struct policy_claim {
 };
 
 /**
+ * policy_rank_resumed() - of one that was preempted before it had a slice
+ * @rank:	with which it got its clusters
+ * @ran:	how long it had them
+ *
+ * A whole slice costs the whole wait for the next one, a part of it that part. Were the wait to
+ * begin anew, one that gets the gaps that others leave would never grow old; were it not changed,
+ * one that gets all it needs in gaps would hold up others all the same.
+ */
+u64 policy_rank_resumed(u64 rank, u64 ran, unsigned int priority);
+
+/**
+ * policy_had_slice() - whether one that got its clusters at @since has had them for a slice
+ */
+bool policy_had_slice(const struct policy *policy, u64 since, u64 now);
+
+/**
  * policy_preempts() - whether one that should give up clusters has to at its next point
  * @since:	when it got them
  *

@@ -34,6 +34,11 @@ bool scheduler_yields(unsigned int priority, u64 rank, u64 now)
 	return policy_yields(&policy, priority, rank, now);
 }
 
+bool scheduler_had_slice(u64 since, u64 now)
+{
+	return policy_had_slice(&policy, since, now);
+}
+
 bool scheduler_preempts(const struct policy_claim *running, u64 since,
 			const struct policy_claim *waiting, u64 now)
 {

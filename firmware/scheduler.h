@@ -30,9 +30,10 @@ void scheduler_name_next(u64 now);
  */
 void scheduler_run(u64 now);
 
-/* policy_rank(), policy_yields() and policy_preempts() with the times of this device. */
+/* What policy.h has under the same names, with the times of this device. */
 u64 scheduler_rank(u64 since, unsigned int priority);
 bool scheduler_yields(unsigned int priority, u64 rank, u64 now);
+bool scheduler_had_slice(u64 since, u64 now);
 bool scheduler_preempts(const struct policy_claim *running, u64 since,
 			const struct policy_claim *waiting, u64 now);
 

@@ -100,6 +100,11 @@ bool slot_kept(unsigned int slot)
 	return state_word(slot) & NPU_SLOT_STATE_KEPT;
 }
 
+bool slot_was_preempted(unsigned int slot)
+{
+	return (hw_read(NPU_REG_SLOT_LEFT(slot)) & 0xff) == NPU_SLOT_LEFT_PREEMPTED;
+}
+
 u32 slot_attached(void)
 {
 	return attached;

@@ -49,7 +49,12 @@ void slot_preempt(unsigned int slot, bool keep);
 bool slot_kept(unsigned int slot);
 
 /**
- * slot_kill() - the same, but the running task ends now
+ * slot_was_preempted() - whether the slot's last task left its clusters at a point, not at its end
+ */
+bool slot_was_preempted(unsigned int slot);
+
+/**
+ * slot_kill() - as slot_detach(), but the running task ends now
  */
 void slot_kill(unsigned int slot);
 

@@ -163,6 +163,9 @@ static void leave_clusters(struct npu_model *model, struct npu_slot *slot)
 		.budget_left = task->budget_left,
 		.counters = task->counters,
 	};
+	slot->left = NPU_SLOT_LEFT_PREEMPTED |
+		     model->clusters[task->cluster[0]].front.offset / NPU_INSN_BYTES
+			     << NPU_SLOT_LEFT_POINT_SHIFT;
 	npu_task_stop(model, task);
 	/* Who follows in the slot may take the grant over. */
 	if (!slot->detach || slot->revoke)

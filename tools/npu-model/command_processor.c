@@ -511,6 +511,11 @@ void npu_command_slot_write(struct npu_model *model, unsigned int number, uint32
 	}
 }
 
+uint32_t npu_command_slot_left(const struct npu_model *model, unsigned int number)
+{
+	return model->command.slot[number].left;
+}
+
 static uint32_t queue_config(const struct npu_queue *queue)
 {
 	return queue->context | (uint32_t)queue->log2 << 8 |

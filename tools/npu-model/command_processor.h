@@ -124,6 +124,7 @@ struct npu_slot {
 	uint32_t stop_error;		/* stop the queue after the retirement: enum npu_error */
 	uint64_t stop_index;		/* the packet it is about */
 	uint32_t events;		/* NPU_SLOT_EVENT_* */
+	uint32_t left;			/* NPU_REG_SLOT_LEFT */
 	uint32_t need_clusters, need_global;
 	uint32_t window, window_bytes;	/* written by firmware */
 	uint32_t grant;			/* mask in force */
@@ -185,6 +186,9 @@ uint32_t npu_command_slot_read(const struct npu_model *model, unsigned int slot,
 /** npu_command_slot_write() - the same, written */
 void npu_command_slot_write(struct npu_model *model, unsigned int slot, uint32_t offset,
 			    uint32_t value);
+
+/** npu_command_slot_left() - NPU_REG_SLOT_LEFT */
+uint32_t npu_command_slot_left(const struct npu_model *model, unsigned int slot);
 
 /* What follows is shared by the command processor's own files. */
 

@@ -556,6 +556,8 @@ static uint32_t read_core_only(struct npu_model *model, uint32_t offset)
 		return npu_command_queue_read(model, index, offset % QUEUE_STRIDE);
 	if (in_block(offset, NPU_REG_SLOT(0), SLOT_STRIDE, model->config.slots, &index))
 		return npu_command_slot_read(model, index, offset % SLOT_STRIDE);
+	if (in_block(offset, NPU_REG_SLOT_LEFT(0), 4, model->config.slots, &index))
+		return npu_command_slot_left(model, index);
 	switch (offset) {
 	case NPU_REG_CORE_IRQ_PENDING:
 		return registers->core_irq_pending;

@@ -14,7 +14,7 @@
 #define NPU_REG_ID			0x0000	/* NPU_ID_VALUE */
 #define NPU_ID_VALUE			0x3355504eu	/* "NPU3" */
 #define NPU_REG_HW_VERSION		0x0004	/* major << 16 | minor */
-#define NPU_HW_VERSION			0x00030001u
+#define NPU_HW_VERSION			0x00030002u
 #define NPU_REG_CLUSTERS		0x0010
 #define NPU_REG_MAC_CHANNELS		0x0014	/* output channels of shape M: 32, 16 */
 #define NPU_REG_MAC_DEPTH		0x0018	/* int8 depth of shape M: 32, 16 */
@@ -214,6 +214,15 @@
 						 * While a task runs, clusters that are not in the mask written
 						 * and that it does not use leave the grant.
 						 * In REQUEST a new grant replaces the one in force */
+
+/* How a slot's last task left it; 0: none has since reset */
+#define NPU_REG_SLOT_LEFT(s)		(0xa800 + (s) * 4)	/* NPU_SLOT_LEFT_* in [7:0] */
+#define NPU_SLOT_LEFT_ENDED		1u	/* with END */
+#define NPU_SLOT_LEFT_PREEMPTED		2u	/* saved at the point in [31:8] */
+#define NPU_SLOT_LEFT_KILLED		3u
+#define NPU_SLOT_LEFT_FAILED		4u	/* by a fault or its budget; REJECTED */
+#define NPU_SLOT_LEFT_POINT_SHIFT	8	/* number of the point's instruction in stream 0: its offset
+						 * in the program / NPU_INSN_BYTES */
 
 /* Doorbells: BAR2, one page (stride 64 KiB) a queue */
 #define NPU_DOORBELL_STRIDE		0x10000

@@ -116,6 +116,7 @@ static void release(struct mock *mock, unsigned int number)
 	bool waiting = slot->state == NPU_SLOT_STATE_WAITING;
 	bool stopped = queue->registers[NPU_QUEUE_ERROR / 4] != 0;
 	uint32_t events = slot->events;
+	uint32_t left = slot->left;
 	bool work = waiting_tasks(queue) || slot->look_again;
 
 	if (!stopped && waiting)
@@ -129,6 +130,7 @@ static void release(struct mock *mock, unsigned int number)
 		.state = NPU_SLOT_STATE_FREE,
 		.until = NEVER,
 		.events = events,
+		.left = left,
 	};
 	event(mock, slot, NPU_SLOT_EVENT_DETACHED);
 }
@@ -217,6 +219,7 @@ static void finished(struct mock *mock, unsigned int number)
 	if (!queue->done++)
 		queue->first_done = mock_now(mock);
 	queue->finished++;
+	slot->left = NPU_SLOT_LEFT_ENDED;
 	take_back(slot);
 	event(mock, slot, NPU_SLOT_EVENT_DONE);
 	if (slot->detach)
@@ -324,6 +327,7 @@ static void kill_task(struct mock *mock, unsigned int number)
 	if (slot->state == NPU_SLOT_STATE_RUNNING) {
 		queue->finished++;
 		queue->killed++;
+		slot->left = NPU_SLOT_LEFT_KILLED;
 		event(mock, slot, NPU_SLOT_EVENT_DONE);
 	}
 	release(mock, number);

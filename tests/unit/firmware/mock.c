@@ -115,6 +115,8 @@ static uint32_t read_register(struct mock *mock, uint32_t offset)
 		return mock->queue[(offset - NPU_REG_QUEUE(0)) / 0x20].registers[offset % 0x20 / 4];
 	if (offset >= NPU_REG_SLOT(0) && offset < NPU_REG_SLOT(mock->config.slots))
 		return mock_slot_read(mock, (offset - NPU_REG_SLOT(0)) / 0x20, offset % 0x20);
+	if (offset >= NPU_REG_SLOT_LEFT(0) && offset < NPU_REG_SLOT_LEFT(mock->config.slots))
+		return mock->slot[(offset - NPU_REG_SLOT_LEFT(0)) / 4].left;
 
 	switch (offset) {
 	case NPU_REG_MAILBOX_TO_FW_SEND:

@@ -89,6 +89,7 @@ struct mock_slot {
 	uint32_t queue;
 	uint32_t state;
 	uint32_t events;
+	uint32_t left;		/* NPU_REG_SLOT_LEFT */
 	uint32_t window;
 	uint32_t window_bytes;
 	uint32_t written_grant;

@@ -27,6 +27,18 @@ static int set_up(void **state)
 	return 0;
 }
 
+/* A slice costs the wait for the next, half of one half; at the highest priority there is no wait. */
+static void test_resumed(void **state)
+{
+	const u64 rank = 7000000;
+
+	(void)state;
+	assert_int_equal(policy_rank_resumed(rank, 0, 0), rank);
+	assert_int_equal(policy_rank_resumed(rank, SLICE, 0), policy_rank(&policy, rank, 0));
+	assert_int_equal(policy_rank_resumed(rank, SLICE / 2, 9), rank + 3 * AGEING);
+	assert_int_equal(policy_rank_resumed(rank, SLICE, PRIORITIES - 1), rank);
+}
+
 static void test_lowest_bit(void **state)
 {
 	struct random random = { 99 };
@@ -417,6 +429,7 @@ static void test_preempts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_resumed),
 		cmocka_unit_test(test_lowest_bit),
 		cmocka_unit_test(test_set_each),
 		cmocka_unit_test(test_order),

@@ -171,6 +171,22 @@ static struct program make_program(struct board *board, unsigned int context,
 	return program;
 }
 
+/* How the last task left slot 0. */
+static uint32_t left(struct board *board)
+{
+	return npu_model_core_read(board->model, NPU_REG_SLOT_LEFT(0));
+}
+
+/* It was preempted, and what is named there is an instruction with that opcode. */
+static bool left_at_point(struct board *board, uint8_t opcode)
+{
+	uint32_t word = left(board);
+	const struct npu_insn *insn = board_at(board, 0, PROGRAM);
+
+	return (word & 0xff) == NPU_SLOT_LEFT_PREEMPTED &&
+	       insn[word >> NPU_SLOT_LEFT_POINT_SHIFT].opcode == opcode;
+}
+
 static uint32_t preemptions(struct board *board)
 {
 	return npu_model_register_read(board->model, NPU_REG_COUNTER_PREEMPTIONS_LO);
@@ -247,9 +263,11 @@ static struct npu_record alone_with(uint8_t *result, uint32_t flags, const struc
 	struct program program = make_program(board, 0, variant);
 	struct npu_record record;
 
+	assert_int_equal(left(board), 0);
 	board_grant(board, 0, 3, 0, CLUSTERS * SHARE);
 	submit(board, &program, flags, 100);
 	board_run(board, LIMIT);
+	assert_int_equal(left(board), NPU_SLOT_LEFT_ENDED);
 	record = *record_of(board, 0);
 	assert_int_equal(record.status, NPU_STATUS_DONE);
 	memcpy(result, output(board), CLUSTERS * SHARE);
@@ -313,6 +331,7 @@ static void test_equal_results(void **state)
 			assert_int_equal(preemptions(board), 1);
 			assert_int_equal(board_slot(board, 0, NPU_SLOT_GRANT), 0);
 			assert_int_equal(record->status, NPU_STATUS_NONE);
+			assert_true(left_at_point(board, good.opcode));
 			disturb(board, 3, 0);
 			board_grant(board, 0, 3 << where, where * 0x10000, CLUSTERS * SHARE);
 			board_run(board, LIMIT);
@@ -351,6 +370,7 @@ static void test_equal_results_again(void **state)
 		for (unsigned int i = 0; i < 2 && reach(board, 0, NPU_SLOT_STATE_REQUEST); i++) {
 			taken++;
 			assert_true(board_slot(board, 0, NPU_SLOT_STATE) & NPU_SLOT_STATE_KEPT);
+			assert_true(left_at_point(board, again.opcode));
 			disturb(board, 3, 0x20000);
 			/* Another window will not do. */
 			board_grant(board, 0, 3, 0x8000, CLUSTERS * SHARE);
@@ -710,6 +730,7 @@ static void test_kill(void **state)
 		board_control(board, 0, NPU_SLOT_KILL);
 		board_run(board, LIMIT);
 		assert_int_equal(record->status, NPU_STATUS_KILLED);
+		assert_int_equal(left(board), NPU_SLOT_LEFT_KILLED);
 		assert_true(record->start < record->end && record->vector_cycles);
 		assert_int_equal(board_semaphore(board, 0, 3), 1);
 		assert_int_equal(board_ring(board, 0)->read_index, 1);
@@ -731,6 +752,7 @@ static void test_reject(void **state)
 	board_run(board, LIMIT);
 	assert_int_equal(record->status, NPU_STATUS_REJECTED);
 	assert_int_equal(record->error, NPU_ERROR_NO_RESOURCES);
+	assert_int_equal(left(board), NPU_SLOT_LEFT_FAILED);
 	assert_true(record->start < record->end && record->vector_cycles && record->dram_write);
 	assert_int_equal(board_semaphore(board, 0, 3), 1);
 	board_destroy(board);
@@ -782,6 +804,7 @@ static void test_budget(void **state)
 		board_run(board, LIMIT);
 		assert_int_equal(record_of(board, 0)->status,
 				 less ? NPU_STATUS_BUDGET : NPU_STATUS_DONE);
+		assert_int_equal(left(board), less ? NPU_SLOT_LEFT_FAILED : NPU_SLOT_LEFT_ENDED);
 		board_destroy(board);
 	}
 }
