@@ -15,6 +15,7 @@
 #define NPURT_BACKEND_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "error.h"
@@ -69,11 +70,16 @@ struct npurt_wait {
  * @context_destroy: kills what runs in it; its queues are gone already
  * @bind:	maps memory at @va with NPU_PROT_*
  * @unbind:	when it returns, the device does not reach the memory any more
- * @queue_create: a queue over the ring at @ring_va
+ * @queue_create: a queue over the ring at @ring_va, which goes on with packet @first
  * @queue_destroy: its running task is killed; when it returns, the device is done with the ring
  * @doorbell:	a queue has packets; never sleeps
  * @wait:	sleeps until a semaphore has a value: 0, -ETIMEDOUT (never early; no sentence), -EIO
- *		(a queue of the context has stopped), -ENODEV (the device is dead)
+ *		(a queue of the context has stopped, or the context is lost), -ENODEV (the device is
+ *		dead)
+ * @is_lost:	the device was or has to be reset, and has forgotten the context without a fault of
+ *		its own: one in its place can be made. Makes no system call. NULL: that never
+ *		happens
+ * @why_lost:	the device was reset, in words, for such a context
  * @prepare_uring: fill a submission of io_uring's that completes as @wait would; @timeout_us from its
  *		submission on, UINT32_MAX: none. NULL: there is no such thing
  * @last_fault:	of a task: 0, or -ENOENT without a sentence
@@ -101,13 +107,15 @@ struct npurt_backend_ops {
 		    const struct npurt_memory *memory, unsigned int prot);
 	void (*unbind)(struct npurt_backend_context *context, uint64_t va, uint64_t bytes);
 	int (*queue_create)(struct npurt_backend_context *context, uint64_t ring_va,
-			    unsigned int log2, uint32_t priority,
+			    unsigned int log2, uint32_t priority, uint64_t first,
 			    struct npurt_backend_queue **queue);
 	void (*queue_destroy)(struct npurt_backend_queue *queue);
 	void (*doorbell)(struct npurt_backend_queue *queue, uint64_t index);
 	int (*wait)(struct npurt_backend_context *context, const struct npurt_wait *wait);
 	int (*prepare_uring)(struct npurt_backend_context *context, const struct npurt_wait *wait,
 			     uint32_t timeout_us, struct io_uring_sqe *sqe);
+	bool (*is_lost)(struct npurt_backend_context *context);
+	void (*why_lost)(struct npurt_backend_context *context, char *text, size_t bytes);
 	int (*last_fault)(struct npurt_backend_context *context, uint32_t task_id,
 			  struct npurt_fault *fault);
 };
@@ -123,10 +131,14 @@ struct npurt_backend {
 struct npurt_backend_context {
 	struct npurt_backend *backend;
 	const uint64_t *semaphores;
+	/* The library's own: rebuild.c */
+	uint64_t done_before; /* packets of the queue that were done with before it */
+	struct npurt_backend_context *before; /* that was lost, or NULL */
 };
 
 struct npurt_backend_queue {
 	struct npurt_backend_context *context;
+	struct npurt_backend_queue *before; /* the library's own, as above */
 };
 
 /**

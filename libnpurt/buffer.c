@@ -38,11 +38,58 @@ static void give_va(struct npurt_buffer *buffer)
 	pthread_mutex_unlock(&buffer->context->va_lock);
 }
 
+static int bind_to(struct npurt_backend_context *backend, const struct npurt_buffer *buffer)
+{
+	return backend->backend->ops->bind(backend, buffer->va, &buffer->memory, buffer->prot);
+}
+
+static int bind(struct npurt_buffer *buffer)
+{
+	struct npurt_context *context = buffer->context;
+	int ret;
+
+	pthread_mutex_lock(&context->bind_lock);
+	ret = bind_to(npurt_context_backend(context), buffer);
+	if (!ret) {
+		buffer->next = context->buffers;
+		buffer->link = &context->buffers;
+		if (buffer->next)
+			buffer->next->link = &buffer->next;
+		context->buffers = buffer;
+	}
+	pthread_mutex_unlock(&context->bind_lock);
+	return ret;
+}
+
+static void unbind(struct npurt_buffer *buffer)
+{
+	struct npurt_context *context = buffer->context;
+	struct npurt_backend_context *backend;
+
+	pthread_mutex_lock(&context->bind_lock);
+	backend = npurt_context_backend(context);
+	backend->backend->ops->unbind(backend, buffer->va, buffer->memory.bytes);
+	*buffer->link = buffer->next;
+	if (buffer->next)
+		buffer->next->link = buffer->link;
+	pthread_mutex_unlock(&context->bind_lock);
+}
+
+int npurt_buffer_bind_all(struct npurt_context *context, struct npurt_backend_context *backend)
+{
+	const struct npurt_buffer *buffer;
+	int ret = 0;
+
+	for (buffer = context->buffers; buffer && !ret; buffer = buffer->next)
+		ret = bind_to(backend, buffer);
+	return ret;
+}
+
 /* A buffer of memory, in its context; the memory is freed when that fails. */
 static int make_of(struct npurt_context *context, const struct npurt_memory *memory,
 		   unsigned int prot, struct npurt_buffer **result)
 {
-	const struct npurt_backend_ops *ops = context->backend->backend->ops;
+	struct npurt_backend *backend = context->device->backend;
 	struct npurt_buffer *buffer;
 	int ret = -ENOMEM;
 
@@ -55,10 +102,11 @@ static int make_of(struct npurt_context *context, const struct npurt_memory *mem
 	buffer->memory = *memory;
 	buffer->block.bytes = memory->bytes;
 	buffer->block.kind = memory->shared ? NPURT_POOL_KIND_SHARED : prot;
+	buffer->prot = prot;
 	ret = take_va(buffer);
 	if (ret)
 		goto free_buffer;
-	ret = ops->bind(context->backend, buffer->va, memory, prot);
+	ret = bind(buffer);
 	if (ret)
 		goto free_va;
 	*result = buffer;
@@ -69,7 +117,7 @@ free_va:
 free_buffer:
 	free(buffer);
 free_memory:
-	ops->memory_free(context->backend->backend, memory);
+	backend->ops->memory_free(backend, memory);
 	return ret;
 }
 
@@ -77,7 +125,7 @@ free_memory:
 static int make(struct npurt_context *context, uint64_t bytes, unsigned int prot,
 		struct npurt_buffer **result)
 {
-	struct npurt_backend *backend = context->backend->backend;
+	struct npurt_backend *backend = context->device->backend;
 	struct npurt_memory memory = { 0 };
 	int ret = backend->ops->memory_alloc(backend, bytes, &memory);
 
@@ -86,10 +134,10 @@ static int make(struct npurt_context *context, uint64_t bytes, unsigned int prot
 
 static void release(struct npurt_buffer *buffer)
 {
-	struct npurt_backend_context *context = buffer->context->backend;
+	struct npurt_backend *backend = buffer->context->device->backend;
 
-	context->backend->ops->unbind(context, buffer->va, buffer->memory.bytes);
-	context->backend->ops->memory_free(context->backend, &buffer->memory);
+	unbind(buffer);
+	backend->ops->memory_free(backend, &buffer->memory);
 	give_va(buffer);
 	free(buffer);
 }
@@ -152,7 +200,7 @@ static int take_room(struct npurt_context *context, uint64_t bytes, unsigned int
 static int take_from_pool(struct npurt_context *context, uint64_t bytes, unsigned int prot,
 			  struct npurt_buffer **result)
 {
-	struct npurt_backend *backend = context->backend->backend;
+	struct npurt_backend *backend = context->device->backend;
 	struct npurt_pool_block *kept;
 	int ret = take_room(context, bytes, prot, &kept);
 
@@ -231,7 +279,7 @@ int npurt_buffer_new(struct npurt_context *context, uint64_t bytes, unsigned int
 static int new_shared(struct npurt_context *context, uint64_t bytes, unsigned int prot,
 		      struct npurt_buffer **result)
 {
-	struct npurt_backend *backend = context->backend->backend;
+	struct npurt_backend *backend = context->device->backend;
 	uint64_t rounded = whole_pages(bytes);
 	struct npurt_memory memory = { 0 };
 	struct npurt_pool_block *kept;
@@ -311,7 +359,7 @@ int npurt_buffer_export(struct npurt_buffer *buffer, int *file)
 		return npurt_fail(-EINVAL,
 				  "npurt: npurt_buffer_export() of a buffer that was not made "
 				  "for it: allocate it with NPURT_BUFFER_EXPORT");
-	backend = buffer->context->backend->backend;
+	backend = buffer->context->device->backend;
 	return backend->ops->memory_export(backend, &buffer->memory, file);
 }
 
@@ -350,7 +398,7 @@ int npurt_buffer_import(struct npurt_context *context, int file, uint32_t flags,
 		ret = check_file(file, writable);
 	if (ret)
 		return ret;
-	backend = context->backend->backend;
+	backend = context->device->backend;
 	ret = backend->ops->memory_import(backend, file, writable, &memory);
 	if (!ret)
 		ret = make_of(context, &memory, prot_of(flags), result);

@@ -56,10 +56,10 @@ static void context_free(struct npurt_context *context)
 	npurt_queue_fini(&context->queue);
 	npurt_future_free_spares(context);
 	npurt_buffer_release_kept(context);
-	if (context->backend)
-		context->backend->backend->ops->context_destroy(context->backend);
+	npurt_rebuild_free(context);
 	npurt_range_fini(&context->va);
 	npurt_pool_fini(&context->pool);
+	pthread_mutex_destroy(&context->bind_lock);
 	pthread_mutex_destroy(&context->va_lock);
 	pthread_mutex_destroy(&context->start_lock);
 	npurt_device_put(context->device);
@@ -90,6 +90,7 @@ int npurt_context_create(struct npurt_device *device, const struct npurt_context
 	context->spin_ns = spin_time(&options);
 	context->device = device;
 	npurt_count_up(&device->handles);
+	pthread_mutex_init(&context->bind_lock, NULL);
 	pthread_mutex_init(&context->va_lock, NULL);
 	npurt_pool_init(&context->pool, options.pool_bytes);
 	pthread_mutex_init(&context->start_lock, NULL);
@@ -142,7 +143,6 @@ void npurt_context_destroy(struct npurt_context *context)
 int npurt_context_get_status(struct npurt_context *context, struct npurt_context_status *status)
 {
 	struct npurt_context_status now = { .size = sizeof(now) };
-	const uint64_t *progress;
 	uint64_t written;
 	int ret;
 
@@ -152,8 +152,7 @@ int npurt_context_get_status(struct npurt_context *context, struct npurt_context
 	ret = npurt_check_ours(context->device);
 	if (ret)
 		return ret;
-	progress = &context->backend->semaphores[NPURT_PROGRESS_SEMAPHORE];
-	now.completed = le64toh(__atomic_load_n(progress, __ATOMIC_ACQUIRE));
+	now.completed = npurt_queue_progress(&context->queue);
 	written = npurt_ring_written(&context->queue.ring);
 	now.buffer_bytes = __atomic_load_n(&context->buffer_bytes, __ATOMIC_RELAXED);
 	pthread_mutex_lock(&context->pool.lock);

@@ -165,7 +165,7 @@ static void add_fault(struct text *text, const struct npurt_run *run,
 {
 	uint32_t cluster = (uint32_t)(record->detail >> 56);
 	uint64_t detail = record->detail & (((uint64_t)1 << 56) - 1);
-	struct npurt_backend_context *context = run->model->context->backend;
+	struct npurt_backend_context *context = npurt_context_backend(run->model->context);
 	struct npurt_fault fault;
 
 	/* An instruction's error says where it is itself; a memory's says what was touched. */
@@ -194,7 +194,7 @@ static void add_fault(struct text *text, const struct npurt_run *run,
 static void add_hang(struct text *text, const struct npurt_run *run,
 		     const struct npu_record *record)
 {
-	struct npurt_backend_context *context = run->model->context->backend;
+	struct npurt_backend_context *context = npurt_context_backend(run->model->context);
 	struct npurt_fault fault;
 
 	if (context->backend->ops->last_fault(context, record->task_id, &fault) ||

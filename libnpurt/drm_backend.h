@@ -78,7 +78,7 @@ int drm_bind(struct npurt_backend_context *context, uint64_t va, const struct np
 	     unsigned int prot);
 void drm_unbind(struct npurt_backend_context *context, uint64_t va, uint64_t bytes);
 int drm_queue_create(struct npurt_backend_context *context, uint64_t ring_va, unsigned int log2,
-		     uint32_t priority, struct npurt_backend_queue **queue);
+		     uint32_t priority, uint64_t first, struct npurt_backend_queue **queue);
 void drm_queue_destroy(struct npurt_backend_queue *queue);
 void drm_doorbell(struct npurt_backend_queue *queue, uint64_t index);
 int drm_wait(struct npurt_backend_context *context, const struct npurt_wait *wait);

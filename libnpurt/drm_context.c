@@ -144,7 +144,7 @@ static void queue_end(const struct drm_context *context, uint32_t queue)
 }
 
 int drm_queue_create(struct npurt_backend_context *base, uint64_t ring_va, unsigned int log2,
-		     uint32_t priority, struct npurt_backend_queue **result)
+		     uint32_t priority, uint64_t first, struct npurt_backend_queue **result)
 {
 	const struct drm_context *context = drm_context_of(base);
 	const struct drm *drm = context->drm;
@@ -157,6 +157,8 @@ int drm_queue_create(struct npurt_backend_context *base, uint64_t ring_va, unsig
 	struct drm_queue *queue = calloc(1, sizeof(*queue));
 	int ret;
 
+	/* Its contexts are never said to be lost. */
+	(void)first;
 	if (!queue)
 		return npurt_fail(-ENOMEM, "npurt: no memory for a queue");
 	ret = drm_call(drm, DRM_IOCTL_NPU_QUEUE_CREATE, &create);

@@ -66,7 +66,7 @@ static void set_data(struct io_uring_sqe *sqe, const void *pointer, uint64_t tag
 /* Can the device complete a submission at its end? */
 static bool has_command(const struct npurt_future *future)
 {
-	return future->on_queue && future->context->backend->backend->ops->prepare_uring;
+	return future->on_queue && npurt_context_backend(future->context)->backend->ops->prepare_uring;
 }
 
 static int add_future(struct npurt_loop *loop, struct npurt_request *request)

@@ -9,7 +9,7 @@
  * are over (leave.h). So a task in flight never keeps a context alive that nobody can
  * reach any more; it is killed instead.
  *
- * Locks, outer first: a line's, retire_lock, a graph's, leavers', va_lock, the back end's.
+ * Locks, outer first: a line's, retire_lock, a graph's, leavers', bind_lock, va_lock, the back end's.
  */
 #ifndef NPURT_OBJECTS_H
 #define NPURT_OBJECTS_H
@@ -55,6 +55,8 @@ struct npurt_device {
 struct npurt_buffer {
 	struct npurt_pool_block block; /* first */
 	struct npurt_leaver leaver;
+	struct npurt_buffer *next, **link; /* of its context, under bind_lock */
+	unsigned int prot; /* NPU_PROT_* */
 	uint32_t references;
 	uint32_t flags;
 	struct npurt_context *context;
@@ -118,6 +120,8 @@ struct npurt_slot {
 struct npurt_queue {
 	struct npurt_context *context;
 	struct npurt_backend_queue *backend;
+	struct npurt_backend_queue *lost; /* those of before resets, which somebody may still ring */
+	bool killed; /* it is not to be made again; under retire_lock */
 	struct npurt_buffer *memory; /* ring, records, arguments */
 	struct npurt_ring ring;
 	struct npu_record *records;
@@ -125,6 +129,7 @@ struct npurt_queue {
 	struct npurt_slot *slots;
 	uint64_t device_offset; /* of an address for the device to the host's, in `memory` */
 	uint64_t bytes_max; /* of tasks in flight; 0: not counted */
+	uint32_t log2, priority; /* of its ring; as it was made */
 	int stopped; /* negative errno: takes no more */
 	struct npurt_line line; /* submitters waiting for room */
 	struct npurt_stats_queue *stats; /* NULL: nobody counts */
@@ -162,11 +167,14 @@ struct npurt_context {
 	uint32_t flags;
 	int64_t spin_ns;
 	struct npurt_device *device;
-	struct npurt_backend_context *backend;
+	struct npurt_backend_context *backend; /* npurt_context_backend() */
+	uint32_t rebuilds_in_vain; /* since packets of the queue were done with; under retire_lock */
 	pthread_mutex_t va_lock;
 	struct npurt_range va;
 	uint64_t buffer_bytes; /* in use */
 	struct npurt_pool pool; /* max 0: nothing is kept */
+	pthread_mutex_t bind_lock; /* what is bound does not change */
+	struct npurt_buffer *buffers; /* all of them, kept ones, too */
 	struct npurt_queue queue;
 	pthread_mutex_t start_lock; /* of `notifier` */
 	struct npurt_notifier *notifier; /* NULL until somebody needs it; then it stays */
@@ -287,6 +295,18 @@ int npurt_device_start_workers(struct npurt_device *device);
 
 void npurt_context_put(struct npurt_context *context);
 
+/**
+ * npurt_context_backend() - what the device knows it as
+ *
+ * Another one after a reset; the one before can be used until the context is freed, and then answers
+ * that it is lost.
+ */
+static inline struct npurt_backend_context *
+npurt_context_backend(const struct npurt_context *context)
+{
+	return __atomic_load_n(&context->backend, __ATOMIC_ACQUIRE);
+}
+
 /** npurt_context_try_get() - a handle more, unless there is none left */
 bool npurt_context_try_get(struct npurt_context *context);
 
@@ -303,6 +323,36 @@ void npurt_buffer_put(struct npurt_buffer *buffer);
 /** npurt_buffer_release_kept() - release what the context's pool keeps */
 void npurt_buffer_release_kept(struct npurt_context *context);
 
+/** npurt_buffer_bind_all() - make all buffers of a context known to a device that has none of them */
+int npurt_buffer_bind_all(struct npurt_context *context, struct npurt_backend_context *backend);
+
+/* -------------------------------------------------------------------- rebuild.c */
+
+/** npurt_is_lost() - has the device been reset, and forgotten the context? Makes no system call */
+static inline bool npurt_is_lost(struct npurt_backend_context *backend)
+{
+	const struct npurt_backend_ops *ops = backend->backend->ops;
+
+	return ops->is_lost && ops->is_lost(backend);
+}
+
+/* How often a context is made again for nothing, before it stops. */
+#define NPURT_REBUILD_TRIES 3
+
+/**
+ * npurt_rebuild() - make a lost context known to the device again
+ * @first: packet of the queue to go on with; those before it are done with, or lost
+ *
+ * Resets the device if that has to be done. Under the queue's retire_lock, or before anybody uses
+ * the queue. The caller rings the doorbell.
+ *
+ * Return: 0; a negative errno with a sentence: the context is as it was.
+ */
+int npurt_rebuild(struct npurt_context *context, uint64_t first);
+
+/** npurt_rebuild_free() - let go of what was lost before */
+void npurt_rebuild_free(struct npurt_context *context);
+
 /* --------------------------------------------------------------------- model.c */
 
 void npurt_model_put(struct npurt_model *model);
@@ -314,6 +364,16 @@ int npurt_queue_init(struct npurt_queue *queue, struct npurt_context *context,
 
 /** npurt_queue_kill() - kills what runs; every task still in flight ends with -ECANCELED */
 void npurt_queue_kill(struct npurt_queue *queue);
+
+/** npurt_queue_progress() - how many of its packets the device has done with */
+static inline uint64_t npurt_queue_progress(const struct npurt_queue *queue)
+{
+	const struct npurt_backend_context *backend = npurt_context_backend(queue->context);
+
+	return backend->done_before +
+	       le64toh(__atomic_load_n(&backend->semaphores[NPURT_PROGRESS_SEMAPHORE],
+				       __ATOMIC_ACQUIRE));
+}
 
 /** npurt_queue_is_there() - false before it is made and once it is killed */
 static inline bool npurt_queue_is_there(const struct npurt_queue *queue)
@@ -381,7 +441,8 @@ void npurt_queue_retire(struct npurt_queue *queue);
 /**
  * npurt_queue_wait() - spin, then sleep, until a number of tasks are complete
  *
- * Return: 0; -ETIMEDOUT without a sentence; also 0 when the queue has stopped.
+ * Return: 0; -ETIMEDOUT without a sentence; also 0 when the queue has stopped, or the device was
+ * reset: npurt_queue_retire() makes that good.
  */
 int npurt_queue_wait(struct npurt_queue *queue, uint64_t tasks, int64_t deadline_ns);
 

@@ -22,13 +22,6 @@
 
 #define SPINS_A_LOOK 32
 
-static uint64_t progress(const struct npurt_queue *queue)
-{
-	const uint64_t *value = &queue->context->backend->semaphores[NPURT_PROGRESS_SEMAPHORE];
-
-	return le64toh(__atomic_load_n(value, __ATOMIC_ACQUIRE));
-}
-
 static struct npurt_slot *slot_of(const struct npurt_queue *queue, uint64_t index)
 {
 	return &queue->slots[index & (queue->ring.size - 1)];
@@ -64,7 +57,7 @@ void npurt_trace_finished(struct npurt_context *context, const struct npurt_trac
 }
 
 /* Ends the packet of the lowest index, and a task with its first one. Under retire_lock. */
-static void retire_one(struct npurt_queue *queue, int lost)
+static void retire_one(struct npurt_queue *queue, int lost, const char *reason)
 {
 	struct npurt_slot *slot = slot_of(queue, queue->retired);
 	struct npurt_task *task = slot->task;
@@ -73,22 +66,27 @@ static void retire_one(struct npurt_queue *queue, int lost)
 	if (task) {
 		if (task->bytes)
 			__atomic_fetch_sub(&queue->bytes, task->bytes, __ATOMIC_RELAXED);
-		task->ops->finish(queue, task, lost, queue->stop_reason);
+		task->ops->finish(queue, task, lost, reason);
 	}
 	/* From here on a producer may have the slot. */
 	__atomic_store_n(&queue->retired, queue->retired + 1, __ATOMIC_RELEASE);
 }
 
-/* No task of a stopped queue comes to an end by itself. Under retire_lock. */
-static void retire_lost(struct npurt_queue *queue)
+/* It may be between reserving and publishing: a matter of instructions. */
+static void wait_for_producer(const struct npurt_queue *queue, uint64_t index)
 {
-	while (queue->retired < npurt_ring_written(&queue->ring)) {
-		const struct npurt_slot *slot = slot_of(queue, queue->retired);
+	const struct npurt_slot *slot = slot_of(queue, index);
 
-		/* Its producer is between reserving and publishing: a matter of instructions. */
-		while (__atomic_load_n(&slot->filled, __ATOMIC_ACQUIRE) != queue->retired + 1)
-			sched_yield();
-		retire_one(queue, stopped(queue));
+	while (__atomic_load_n(&slot->filled, __ATOMIC_ACQUIRE) != index + 1)
+		sched_yield();
+}
+
+/* Tasks that do not come to an end by themselves. Under retire_lock. */
+static void retire_lost(struct npurt_queue *queue, uint64_t end, int error, const char *reason)
+{
+	while (queue->retired < end) {
+		wait_for_producer(queue, queue->retired);
+		retire_one(queue, error, reason);
 	}
 }
 
@@ -119,6 +117,82 @@ static void check_ring(struct npurt_queue *queue)
 	note_stop(queue, -EIO, why);
 }
 
+/* ------------------------------------------------------- after a reset of the device */
+
+/*
+ * Where the queue goes on: behind what the device had done with, and behind a task that may have
+ * begun. While the device's sleeping flag is set, it has not looked at the next packet.
+ */
+static uint64_t index_after_reset(const struct npurt_queue *queue)
+{
+	const struct npu_ring_control *control = queue->ring.control;
+	uint64_t read = le64toh(__atomic_load_n(&control->read_index, __ATOMIC_ACQUIRE));
+	uint64_t written = npurt_ring_written(&queue->ring), index = queue->retired, end;
+
+	for (; index < written; index = end) {
+		wait_for_producer(queue, index);
+		end = index + slot_of(queue, index)->task->packets;
+		if (read >= end)
+			continue;
+		if (read > index || !__atomic_load_n(&control->sleeping, __ATOMIC_ACQUIRE))
+			return end;
+		break;
+	}
+	return index;
+}
+
+static int rebuild(struct npurt_queue *queue, uint64_t first, const char *why)
+{
+	struct npurt_context *context = queue->context;
+	bool in_vain = first == npurt_context_backend(context)->done_before;
+
+	context->rebuilds_in_vain = in_vain ? context->rebuilds_in_vain + 1 : 0;
+	if (context->rebuilds_in_vain > NPURT_REBUILD_TRIES)
+		return npurt_fail(-EIO,
+				  "the device was reset %u times, and nothing of the queue was "
+				  "done in between; the last time: %s", NPURT_REBUILD_TRIES, why);
+	return npurt_rebuild(context, first);
+}
+
+static void ring_doorbell(struct npurt_queue *queue, uint64_t index)
+{
+	const struct npurt_backend_ops *ops = queue->context->device->backend->ops;
+	struct npurt_backend_queue *backend, *now;
+
+	now = __atomic_load_n(&queue->backend, __ATOMIC_SEQ_CST);
+	do {
+		backend = now;
+		ops->doorbell(backend, index);
+		/* One of before a reset tells nobody. */
+		now = __atomic_load_n(&queue->backend, __ATOMIC_SEQ_CST);
+	} while (now != backend);
+}
+
+/* The context is lost: what may have begun fails, and the rest is run. Under retire_lock. */
+static void go_on(struct npurt_queue *queue)
+{
+	struct npurt_backend_context *lost = npurt_context_backend(queue->context);
+	char why[sizeof(queue->stop_reason) / 2], reason[sizeof(queue->stop_reason)];
+	uint64_t first = index_after_reset(queue);
+	int ret;
+
+	if (queue->killed)
+		return;
+	lost->backend->ops->why_lost(lost, why, sizeof(why));
+	ret = rebuild(queue, first, why);
+	if (ret) {
+		note_stop(queue, ret, npurt_last_error());
+		return;
+	}
+	npurt_log_line(&queue->context->device->log, NPURT_LOG_WARNING,
+		       "context %p: made again after a reset of the device (%s)",
+		       (void *)queue->context, why);
+	snprintf(reason, sizeof(reason),
+		 "the device was reset (%s) while it may have run: submit it again", why);
+	retire_lost(queue, first, -EIO, reason);
+	ring_doorbell(queue, first);
+}
+
 /* Under retire_lock. */
 static void retire_locked(struct npurt_queue *queue)
 {
@@ -126,12 +200,15 @@ static void retire_locked(struct npurt_queue *queue)
 
 	/* Looked at first, so that what the device completed before it stopped counts as done. */
 	check_ring(queue);
-	done = progress(queue);
+	done = npurt_queue_progress(queue);
 	npurt_stats_retiring(queue->stats, npurt_ring_written(&queue->ring) - before);
 	while (queue->retired < done && queue->retired < npurt_ring_written(&queue->ring))
-		retire_one(queue, 0);
+		retire_one(queue, 0, NULL);
+	if (!stopped(queue) && npurt_is_lost(npurt_context_backend(queue->context)))
+		go_on(queue);
 	if (stopped(queue))
-		retire_lost(queue);
+		retire_lost(queue, npurt_ring_written(&queue->ring), stopped(queue),
+			    queue->stop_reason);
 	if (queue->retired == before)
 		return;
 	npurt_release_left(queue);
@@ -175,7 +252,9 @@ static bool reached(const struct npurt_queue *queue, uint64_t tasks)
 {
 	uint64_t index;
 
-	return progress(queue) >= tasks || stopped(queue) || npurt_ring_error(&queue->ring, &index);
+	return npurt_queue_progress(queue) >= tasks || stopped(queue) ||
+	       npurt_ring_error(&queue->ring, &index) ||
+	       npurt_is_lost(npurt_context_backend(queue->context));
 }
 
 /* True when it came to pass while spinning. */
@@ -193,16 +272,34 @@ static bool spin(const struct npurt_queue *queue, uint64_t tasks, int64_t until_
 	return false;
 }
 
-int npurt_queue_wait(struct npurt_queue *queue, uint64_t tasks, int64_t deadline_ns)
+/* Of the semaphore of a context that may have been made when tasks were over already. */
+static uint64_t value_of(const struct npurt_backend_context *backend, uint64_t tasks)
 {
-	struct npurt_backend_context *context = queue->context->backend;
+	return tasks > backend->done_before ? tasks - backend->done_before : 0;
+}
+
+/* Until the device says so. */
+static int sleep_until(struct npurt_queue *queue, uint64_t tasks, int64_t deadline_ns)
+{
+	struct npurt_backend_context *backend = npurt_context_backend(queue->context);
 	const struct npurt_wait wait = {
 		.semaphore = NPURT_PROGRESS_SEMAPHORE,
-		.value = tasks,
+		.value = value_of(backend, tasks),
 		.deadline_ns = deadline_ns,
 	};
+	int ret = backend->backend->ops->wait(backend, &wait);
+
+	if (!ret || ret == -ETIMEDOUT)
+		return ret;
+	/* Who retires next makes it good. */
+	if (!npurt_is_lost(backend))
+		stop(queue, ret, npurt_last_error());
+	return 0;
+}
+
+int npurt_queue_wait(struct npurt_queue *queue, uint64_t tasks, int64_t deadline_ns)
+{
 	int64_t now, until;
-	int ret;
 
 	if (reached(queue, tasks))
 		return 0;
@@ -212,21 +309,16 @@ int npurt_queue_wait(struct npurt_queue *queue, uint64_t tasks, int64_t deadline
 	until = now + queue->context->spin_ns;
 	if (until > now && spin(queue, tasks, until < deadline_ns ? until : deadline_ns))
 		return 0;
-	ret = context->backend->ops->wait(context, &wait);
-	if (ret && ret != -ETIMEDOUT) {
-		stop(queue, ret, npurt_last_error());
-		ret = 0;
-	}
-	return ret;
+	return sleep_until(queue, tasks, deadline_ns);
 }
 
 int npurt_queue_prepare_uring(struct npurt_queue *queue, uint64_t tasks, uint32_t timeout_us,
 			      struct io_uring_sqe *sqe)
 {
-	struct npurt_backend_context *context = queue->context->backend;
+	struct npurt_backend_context *context = npurt_context_backend(queue->context);
 	const struct npurt_wait wait = {
 		.semaphore = NPURT_PROGRESS_SEMAPHORE,
-		.value = tasks,
+		.value = value_of(context, tasks),
 	};
 
 	if (!context->backend->ops->prepare_uring)
@@ -254,7 +346,7 @@ static inline void publish(struct npurt_queue *queue, struct npurt_task *task, u
 		__atomic_store_n(&slot_of(queue, index)->filled, index + 1, __ATOMIC_RELEASE);
 	npurt_ring_publish(&queue->ring, last, header);
 	if (npurt_ring_needs_doorbell(&queue->ring))
-		queue->context->backend->backend->ops->doorbell(queue->backend, last + 1);
+		ring_doorbell(queue, last + 1);
 	npurt_notifier_submitted(queue->context);
 }
 
@@ -445,15 +537,23 @@ int npurt_queue_init(struct npurt_queue *queue, struct npurt_context *context,
 	if (ret)
 		return ret;
 	queue->stats = npurt_stats_add_queue(context->device->stats, queue, options->priority);
-	return context->backend->backend->ops->queue_create(
-		context->backend, queue->memory->va, log2, options->priority, &queue->backend);
+	queue->log2 = log2;
+	queue->priority = options->priority;
+	ret = context->backend->backend->ops->queue_create(
+		context->backend, queue->memory->va, log2, options->priority, 0, &queue->backend);
+	if (ret && npurt_is_lost(context->backend))
+		ret = npurt_rebuild(context, 0);
+	return ret;
 }
 
 void npurt_queue_kill(struct npurt_queue *queue)
 {
 	if (!queue->backend)
 		return;
-	queue->context->backend->backend->ops->queue_destroy(queue->backend);
+	pthread_mutex_lock(&queue->retire_lock);
+	queue->killed = true;
+	pthread_mutex_unlock(&queue->retire_lock);
+	queue->context->device->backend->ops->queue_destroy(queue->backend);
 	/* Somebody may be retiring at this time, who lets go of things. */
 	__atomic_store_n(&queue->backend, NULL, __ATOMIC_RELEASE);
 	stop(queue, -ECANCELED, "its context was destroyed");

@@ -23,6 +23,7 @@
 #define MEMORY_MIB_MAX (1u << 20)
 #define FIRMWARE_BYTES_MAX (1u << 20)
 #define BOOT_SECONDS 30
+#define PATIENCE_SECONDS 30
 #define POLL_US 50
 
 /* What follows `sim:`, without the keys that are ours. */
@@ -32,6 +33,7 @@ struct options {
 	bool memory_named;
 	uint32_t spin_us;
 	bool small_pages;
+	uint32_t patience;
 };
 
 static int parse_number(const char *key, const char *value, uint32_t low, uint32_t high,
@@ -61,6 +63,8 @@ static int parse_key(struct options *options, const char *pair, bool *first)
 	}
 	if (!strncmp(pair, "spin=", 5))
 		return parse_number("spin", pair + 5, 0, 1000000, &options->spin_us);
+	if (!strncmp(pair, "patience=", 9))
+		return parse_number("patience", pair + 9, 1, 3600, &options->patience);
 	if (!strcmp(pair, "pages=4k"))
 		options->small_pages = true;
 	snprintf(options->config + used, sizeof(options->config) - used, "%c%s", *first ? '?' : '&',
@@ -79,6 +83,7 @@ static int parse_options(const char *text, struct options *options)
 	*options = (struct options){
 		.memory_mib = MEMORY_MIB_DEFAULT,
 		.spin_us = NPU_MODEL_THREAD_SPIN_DEFAULT,
+		.patience = PATIENCE_SECONDS,
 	};
 	if (strlen(text) >= sizeof(copy))
 		return npurt_fail(-EINVAL, "sim: the device's name is longer than %zu characters",
@@ -205,36 +210,61 @@ static int greet_firmware(struct sim *sim)
 	return 0;
 }
 
-static int boot(struct sim *sim)
+static const char *firmware_file(void)
 {
 	const char *path = secure_getenv("NPU_FIRMWARE");
+
+	return path && *path ? path : NULL;
+}
+
+/* Into the device's memory, where it stays: it is needed again after each reset. */
+static int load_firmware(struct sim *sim)
+{
+	const char *path = firmware_file();
 	const unsigned char *image = npurt_firmware;
 	size_t bytes = npurt_firmware_bytes;
 	unsigned char *from_file = NULL;
-	uint64_t dma, room;
-	int ret;
+	int ret = 0;
 
-	if (path && *path) {
+	if (path) {
 		ret = read_firmware_file(path, &from_file, &bytes);
 		if (ret)
 			return ret;
 		image = from_file;
 	}
-	room = (bytes + SIM_PAGE - 1) / SIM_PAGE * SIM_PAGE;
-	dma = bytes ? sim_pages_alloc(sim, room, SIM_PAGE) : 0;
-	if (!dma) {
-		free(from_file);
-		return npurt_fail(-ENOMEM, "sim: no device memory for the firmware");
+	sim->firmware_dma =
+		sim_pages_alloc(sim, (bytes + SIM_PAGE - 1) / SIM_PAGE * SIM_PAGE, SIM_PAGE);
+	if (sim->firmware_dma) {
+		memcpy(sim_pointer(sim, sim->firmware_dma), image, bytes);
+		sim->firmware_bytes = bytes;
+	} else {
+		ret = npurt_fail(-ENOMEM, "sim: no device memory for the firmware");
 	}
-	memcpy(sim_pointer(sim, dma), image, bytes);
 	free(from_file);
-	ret = start_firmware(sim, path && *path ? path : "built in", dma, bytes);
-	if (!ret && bytes >= sizeof(struct npu_fw_header))
-		memcpy(sim->firmware_version,
-		       (char *)sim_pointer(sim, dma) + offsetof(struct npu_fw_header, version),
-		       sizeof(sim->firmware_version) - 1);
-	sim_pages_free(sim, dma, room);
 	return ret;
+}
+
+static void note_version(struct sim *sim)
+{
+	const char *image = sim_pointer(sim, sim->firmware_dma);
+
+	if (sim->firmware_bytes >= sizeof(struct npu_fw_header))
+		memcpy(sim->firmware_version, image + offsetof(struct npu_fw_header, version),
+		       sizeof(sim->firmware_version) - 1);
+}
+
+int sim_boot(struct sim *sim)
+{
+	const char *path = firmware_file();
+	int ret = sim->firmware_dma ? 0 : load_firmware(sim);
+
+	if (!ret)
+		ret = start_firmware(sim, path ? path : "built in", sim->firmware_dma,
+				     sim->firmware_bytes);
+	if (ret)
+		return ret;
+	note_version(sim);
+	return greet_firmware(sim);
 }
 
 /* -------------------------------------------------------------- information */
@@ -314,6 +344,8 @@ static void sim_close(struct npurt_backend *backend)
 	pthread_mutex_destroy(&sim->tlb_lock);
 	pthread_mutex_destroy(&sim->mailbox_lock);
 	pthread_mutex_destroy(&sim->reply_lock);
+	pthread_mutex_destroy(&sim->handle_lock);
+	pthread_mutex_destroy(&sim->life_lock);
 	pthread_mutex_destroy(&sim->event_lock);
 	pthread_cond_destroy(&sim->reply_changed);
 	free(sim);
@@ -338,6 +370,8 @@ static const struct npurt_backend_ops sim_ops = {
 	.queue_destroy = sim_queue_destroy,
 	.doorbell = sim_doorbell,
 	.wait = sim_wait,
+	.is_lost = sim_is_lost,
+	.why_lost = sim_why_lost,
 	.last_fault = sim_last_fault,
 };
 
@@ -354,6 +388,8 @@ static struct sim *sim_new(const struct npurt_log *log)
 	pthread_mutex_init(&sim->tlb_lock, NULL);
 	pthread_mutex_init(&sim->mailbox_lock, NULL);
 	pthread_mutex_init(&sim->reply_lock, NULL);
+	pthread_mutex_init(&sim->handle_lock, NULL);
+	pthread_mutex_init(&sim->life_lock, NULL);
 	pthread_mutex_init(&sim->event_lock, NULL);
 	npurt_cond_init(&sim->reply_changed);
 	return sim;
@@ -373,6 +409,7 @@ static int make_model(struct sim *sim, const struct options *options)
 		return npurt_fail(-EINVAL, "sim: no device of configuration '%s': %s",
 				  options->config, error);
 	sim->small_pages = options->small_pages;
+	sim->patience = options->patience;
 	sim->contexts = sim_read(sim, NPU_REG_CONTEXTS);
 	sim->queues = sim_read(sim, NPU_REG_QUEUES);
 	sim->semaphores = sim_read(sim, NPU_REG_SEMAPHORES);
@@ -419,9 +456,7 @@ int npurt_sim_open(const char *config, const struct npurt_log *log, struct npurt
 	if (!ret)
 		ret = sim_events_init(sim);
 	if (!ret)
-		ret = boot(sim);
-	if (!ret)
-		ret = greet_firmware(sim);
+		ret = sim_boot(sim);
 	if (ret) {
 		sim_close(&sim->base);
 		return ret;

@@ -4,8 +4,8 @@
  *
  * Threads: applications' threads inside a call; the model's own thread, which calls translate() and
  * irq(); one interrupt thread, which acknowledges interrupts, reads the mailbox and re-arms
- * watches. Locks, outer first: @context_lock, a context's @bind_lock, @mailbox_lock; the
- * model's lock; @memory_lock, @event_lock, which are taken inside irq() and so never held around
+ * watches. Locks, outer first: @context_lock, a context's @bind_lock, @mailbox_lock, @handle_lock, @life_lock;
+ * the model's lock; @memory_lock, @event_lock, which are taken inside irq() and so never held around
  * a call of the model.
  */
 #ifndef NPURT_SIM_H
@@ -62,7 +62,10 @@ struct sim {
 	struct npu_model_thread *model;
 	bool small_pages;
 	uint32_t contexts, queues, semaphores;
+	uint64_t firmware_dma; /* its image, for every reset; 0 before the first start */
+	size_t firmware_bytes;
 	char firmware_version[32];
+	uint32_t patience; /* seconds that the device has for an answer */
 	uint32_t firmware_abi;
 
 	/* Physical memory */
@@ -86,21 +89,33 @@ struct sim {
 	pthread_cond_t reply_changed;
 	bool reply_there;
 	struct npu_message reply;
+	uint16_t expected; /* sequence of the message that is waiting for its reply; 0: none */
+	uint16_t ping; /* sequence of a ping without a reply; 0: none */
+	int64_t ping_ns; /* when it, or the last one, was sent */
 
 	/* Interrupts, events, faults, sleepers */
 	pthread_t interrupt_thread;
 	bool interrupt_thread_runs;
 	uint32_t interrupts; /* a futex: NPU_IRQ_* to be looked at */
 	uint32_t stop;
-	uint32_t dead; /* enum npu_panic + 1 */
+	pthread_mutex_t handle_lock; /* held by that thread while it talks to the device */
 	pthread_mutex_t event_lock;
 	struct sim_host_ring events, faults;
+
+	/* Death and reset: sim_reset.c */
+	pthread_mutex_t life_lock;
+	uint32_t dead; /* it was stopped: it works again after a reset */
+	uint32_t gone; /* it does not */
+	uint32_t generation; /* resets so far */
+	char why[80]; /* it was stopped the last time; under life_lock */
 };
 
 struct sim_context {
 	struct npurt_backend_context base;
 	struct sim *sim;
 	uint32_t index;
+	uint32_t lost; /* the device has been stopped since it was made */
+	char why_lost[80]; /* set before */
 	uint32_t stopped; /* atomic: a queue of it has stopped with this enum npu_error */
 	unsigned int map_flags;
 	uint64_t semaphores_dma, thresholds_dma;
@@ -146,6 +161,22 @@ static inline bool sim_is_dead(struct sim *sim)
 {
 	return __atomic_load_n(&sim->dead, __ATOMIC_ACQUIRE) != 0;
 }
+
+/* To be read before what may turn out to be a sign of death is asked for. */
+static inline uint32_t sim_generation(struct sim *sim)
+{
+	return __atomic_load_n(&sim->generation, __ATOMIC_ACQUIRE);
+}
+
+static inline bool sim_context_is_lost(struct sim_context *context)
+{
+	return __atomic_load_n(&context->lost, __ATOMIC_ACQUIRE) != 0;
+}
+
+/* ----------------------------------------------------------------------- sim.c */
+
+/** sim_boot() - start the firmware of a device that has been reset, and greet it */
+int sim_boot(struct sim *sim);
 
 /* ---------------------------------------------------------------- sim_memory.c */
 
@@ -208,6 +239,16 @@ int sim_message(struct sim *sim, struct npu_message *message, const char *what);
 /** sim_mailbox_interrupt() - the firmware wrote something; interrupt thread only */
 void sim_mailbox_interrupt(struct sim *sim);
 
+/**
+ * sim_ping() - ask the firmware whether it is there, unless that has been asked lately
+ *
+ * Does not wait. Return: true when an answer is overdue.
+ */
+bool sim_ping(struct sim *sim);
+
+/** sim_mailbox_reset() - nobody answers what the firmware was asked before a reset */
+void sim_mailbox_reset(struct sim *sim);
+
 int sim_firmware_log(struct npurt_backend *backend, uint32_t *position, char *text, size_t bytes);
 
 /* ---------------------------------------------------------------- sim_events.c */
@@ -221,16 +262,48 @@ void sim_irq(void *host, uint32_t vectors);
 /** sim_context_stopped() - a queue of a context stopped: its sleepers must look */
 void sim_context_stopped(struct sim *sim, uint32_t context, uint32_t error);
 
-/** sim_died() - the control core stopped; @reason: enum npu_panic, 0 when unknown */
-void sim_died(struct sim *sim, uint32_t reason);
+/** sim_lose_contexts() - all that there are, for sim->why; wakes who sleeps in them; under life_lock and event_lock */
+void sim_lose_contexts(struct sim *sim);
+
+/** sim_events_reset() - rings and interrupts of a device that has been reset */
+void sim_events_reset(struct sim *sim);
+
+/** sim_look() - have the interrupt thread look at everything, whatever it has been told */
+void sim_look(struct sim *sim);
 
 int sim_wait(struct npurt_backend_context *context, const struct npurt_wait *wait);
 int sim_last_fault(struct npurt_backend_context *context, uint32_t task_id,
 		   struct npurt_fault *fault);
 
+/* ----------------------------------------------------------------- sim_reset.c */
+
+/**
+ * sim_died() - the device cannot be worked with any more: stop it, and tell everybody
+ * @generation: when the sign of it was seen; nothing happens if there was a reset since
+ * @why: for sentences: "its firmware died"
+ *
+ * When it returns, the device does not touch any memory.
+ */
+void sim_died(struct sim *sim, uint32_t generation, const char *why);
+
+/** sim_check_life() - is it still there? For somebody who has waited for long */
+void sim_check_life(struct sim *sim);
+
+/** sim_revive() - reset the device if it was stopped; under context_lock; -ENODEV: in vain */
+int sim_revive(struct sim *sim);
+
+/** sim_fail_lost() - the sentence for a call about a context that is lost; -EIO, or -ENODEV when gone */
+int sim_fail_lost(struct sim_context *context);
+
+bool sim_is_lost(struct npurt_backend_context *context);
+void sim_why_lost(struct npurt_backend_context *context, char *text, size_t bytes);
+
 /* --------------------------------------------------------------- sim_context.c */
 
 int sim_contexts_init(struct sim *sim);
+
+/** sim_contexts_reset() - the device has forgotten them */
+void sim_contexts_reset(struct sim *sim);
 int sim_context_create(struct npurt_backend *backend, uint32_t flags,
 		       struct npurt_backend_context **context);
 void sim_context_destroy(struct npurt_backend_context *context);
@@ -238,7 +311,7 @@ int sim_bind(struct npurt_backend_context *context, uint64_t va, const struct np
 	     unsigned int prot);
 void sim_unbind(struct npurt_backend_context *context, uint64_t va, uint64_t bytes);
 int sim_queue_create(struct npurt_backend_context *context, uint64_t ring_va, unsigned int log2,
-		     uint32_t priority, struct npurt_backend_queue **queue);
+		     uint32_t priority, uint64_t first, struct npurt_backend_queue **queue);
 void sim_queue_destroy(struct npurt_backend_queue *queue);
 void sim_doorbell(struct npurt_backend_queue *queue, uint64_t index);
 

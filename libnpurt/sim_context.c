@@ -10,7 +10,6 @@
 
 #include "sim.h"
 
-#define TLB_SECONDS 10
 #define TLB_CONTEXT 2u
 #define TLB_RANGE 3u
 #define TLB_CONTEXT_SHIFT 8
@@ -52,9 +51,12 @@ static const struct npu_pgtable_ops pgtable_ops = {
 static void tlb_invalidate(struct sim_context *context, uint32_t kind, uint64_t va, uint64_t bytes)
 {
 	struct sim *sim = context->sim;
-	int64_t deadline = npurt_now() + TLB_SECONDS * NPURT_NS_PER_SECOND;
-	uint32_t done;
+	int64_t deadline = npurt_now() + sim->patience * NPURT_NS_PER_SECOND;
+	uint32_t generation = sim_generation(sim), done;
 
+	/* A device that was stopped reaches nothing, and knows nothing after its reset. */
+	if (sim_context_is_lost(context))
+		return;
 	pthread_mutex_lock(&sim->tlb_lock);
 	done = sim_read(sim, NPU_REG_TLB_DONE);
 	sim_write(sim, NPU_REG_TLB_ADDRESS_LO, (uint32_t)va);
@@ -62,14 +64,10 @@ static void tlb_invalidate(struct sim_context *context, uint32_t kind, uint64_t 
 	sim_write(sim, NPU_REG_TLB_BYTES_LO, (uint32_t)bytes);
 	sim_write(sim, NPU_REG_TLB_BYTES_HI, (uint32_t)(bytes >> 32));
 	sim_write(sim, NPU_REG_TLB_INVALIDATE, kind | context->index << TLB_CONTEXT_SHIFT);
-	while (sim_read(sim, NPU_REG_TLB_DONE) == done) {
-		if (npurt_now() > deadline) {
-			/* Its memory could not be reused safely: nothing of this device can. */
-			npurt_log_line(sim->base.log, NPURT_LOG_ERROR,
-				       "sim: a TLB invalidation did not complete");
-			sim_died(sim, 0);
-			break;
-		}
+	while (sim_read(sim, NPU_REG_TLB_DONE) == done && !sim_context_is_lost(context)) {
+		/* Memory can be used again only once the device is stopped. */
+		if (npurt_now() > deadline)
+			sim_died(sim, generation, "it did not take back a memory translation");
 		sched_yield();
 	}
 	pthread_mutex_unlock(&sim->tlb_lock);
@@ -84,9 +82,22 @@ int sim_contexts_init(struct sim *sim)
 	if (!sim->context_table_dma)
 		return npurt_fail(-ENOMEM, "sim: no memory for the table of contexts");
 	sim->context_table = sim_pointer(sim, sim->context_table_dma);
+	sim_contexts_reset(sim);
+	return 0;
+}
+
+void sim_contexts_reset(struct sim *sim)
+{
+	uint32_t i;
+
+	pthread_mutex_lock(&sim->event_lock);
+	for (i = 0; i < SIM_CONTEXTS_MAX; i++)
+		sim->context[i] = NULL;
+	pthread_mutex_unlock(&sim->event_lock);
+	memset(sim->queue, 0, sizeof(sim->queue));
+	memset(sim->context_table, 0, sim->contexts * sizeof(*sim->context_table));
 	sim_write(sim, NPU_REG_CONTEXT_TABLE_LO, (uint32_t)sim->context_table_dma);
 	sim_write(sim, NPU_REG_CONTEXT_TABLE_HI, (uint32_t)(sim->context_table_dma >> 32));
-	return 0;
 }
 
 static void update_entry(struct sim_context *context, uint32_t flags)
@@ -129,7 +140,8 @@ static int take_index(struct sim_context *context)
 static void give_index(struct sim_context *context)
 {
 	pthread_mutex_lock(&context->sim->event_lock);
-	context->sim->context[context->index] = NULL;
+	if (context->sim->context[context->index] == context)
+		context->sim->context[context->index] = NULL;
 	pthread_mutex_unlock(&context->sim->event_lock);
 }
 
@@ -180,10 +192,27 @@ static int context_alloc(struct sim *sim, uint32_t flags, struct sim_context **r
 	return 0;
 }
 
+/* Under context_lock. */
+static int announce(struct sim_context *context)
+{
+	struct npu_message message = { .kind = htole16(NPU_MESSAGE_CONTEXT_CREATE) };
+	int ret = take_index(context);
+
+	if (ret)
+		return ret;
+	update_entry(context, NPU_CONTEXT_VALID);
+	message.argument[0] = htole32(context->index);
+	ret = sim_message(context->sim, &message, "creating a context");
+	if (ret) {
+		update_entry(context, 0);
+		give_index(context);
+	}
+	return ret;
+}
+
 int sim_context_create(struct npurt_backend *backend, uint32_t flags,
 		       struct npurt_backend_context **result)
 {
-	struct npu_message message = { .kind = htole16(NPU_MESSAGE_CONTEXT_CREATE) };
 	struct sim *sim = sim_of(backend);
 	struct sim_context *context = NULL;
 	int ret;
@@ -192,17 +221,14 @@ int sim_context_create(struct npurt_backend *backend, uint32_t flags,
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&sim->context_lock);
-	ret = take_index(context);
-	if (ret)
-		goto unlock;
-	update_entry(context, NPU_CONTEXT_VALID);
-	message.argument[0] = htole32(context->index);
-	ret = sim_message(sim, &message, "creating a context");
-	if (ret) {
-		update_entry(context, 0);
-		give_index(context);
+	ret = sim_revive(sim);
+	if (!ret)
+		ret = announce(context);
+	/* A device that failed in the middle of this is reset once for it. */
+	if (ret && sim_context_is_lost(context) && !sim_revive(sim)) {
+		__atomic_store_n(&context->lost, 0, __ATOMIC_RELEASE);
+		ret = announce(context);
 	}
-unlock:
 	pthread_mutex_unlock(&sim->context_lock);
 	if (ret)
 		context_free(context);
@@ -219,9 +245,11 @@ void sim_context_destroy(struct npurt_backend_context *base)
 
 	pthread_mutex_lock(&sim->context_lock);
 	message.argument[0] = htole32(context->index);
-	if (sim_message(sim, &message, "destroying a context"))
+	if (!sim_context_is_lost(context) &&
+	    sim_message(sim, &message, "destroying a context"))
 		npurt_log_line(sim->base.log, NPURT_LOG_ERROR, "%s", npurt_last_error());
-	update_entry(context, 0);
+	if (!sim_context_is_lost(context))
+		update_entry(context, 0);
 	tlb_invalidate(context, TLB_CONTEXT, 0, 0);
 	give_index(context);
 	pthread_mutex_unlock(&sim->context_lock);
@@ -279,7 +307,7 @@ static int queue_take(struct sim *sim, struct sim_queue *queue)
 }
 
 int sim_queue_create(struct npurt_backend_context *base, uint64_t ring_va, unsigned int log2,
-		     uint32_t priority, struct npurt_backend_queue **result)
+		     uint32_t priority, uint64_t first, struct npurt_backend_queue **result)
 {
 	struct npu_message message = { .kind = htole16(NPU_MESSAGE_QUEUE_CREATE) };
 	struct sim_context *context = sim_context_of(base);
@@ -292,7 +320,8 @@ int sim_queue_create(struct npurt_backend_context *base, uint64_t ring_va, unsig
 	queue->sim = sim;
 	queue->base.context = base;
 	pthread_mutex_lock(&sim->context_lock);
-	ret = queue_take(sim, queue);
+	/* Another reset may have come since the context was made. */
+	ret = sim_context_is_lost(context) ? sim_fail_lost(context) : queue_take(sim, queue);
 	if (!ret) {
 		message.argument[0] = htole32(queue->index);
 		message.argument[1] = htole32(context->index);
@@ -300,6 +329,8 @@ int sim_queue_create(struct npurt_backend_context *base, uint64_t ring_va, unsig
 		message.argument[3] = htole32((uint32_t)(ring_va >> 32));
 		message.argument[4] = htole32(log2);
 		message.argument[5] = htole32(priority);
+		message.argument[6] = htole32((uint32_t)first);
+		message.argument[7] = htole32((uint32_t)(first >> 32));
 		ret = sim_message(sim, &message, "creating a queue");
 		if (ret)
 			sim->queue[queue->index] = NULL;
@@ -321,9 +352,11 @@ void sim_queue_destroy(struct npurt_backend_queue *base)
 
 	pthread_mutex_lock(&sim->context_lock);
 	message.argument[0] = htole32(queue->index);
-	if (sim_message(sim, &message, "destroying a queue"))
+	if (!sim_context_is_lost(sim_context_of(base->context)) &&
+	    sim_message(sim, &message, "destroying a queue"))
 		npurt_log_line(sim->base.log, NPURT_LOG_ERROR, "%s", npurt_last_error());
-	sim->queue[queue->index] = NULL;
+	if (sim->queue[queue->index] == queue)
+		sim->queue[queue->index] = NULL;
 	pthread_mutex_unlock(&sim->context_lock);
 	free(queue);
 }

@@ -15,6 +15,8 @@
 
 /* In sim->interrupts, beside the vectors: the thread shall look whether it is to end. */
 #define STOP_BIT (1u << 31)
+/* ... or shall look at everything. */
+#define LOOK_BIT (1u << 30)
 
 /* ----------------------------------------------------------------- sleepers */
 
@@ -104,9 +106,8 @@ static void unlink_waiter(struct sim_context *context, uint32_t semaphore,
 
 static int check_alive(struct sim_context *context)
 {
-	if (sim_is_dead(context->sim))
-		return npurt_fail(-ENODEV, "sim: the device's firmware died (reason %u)",
-				  context->sim->dead - 1);
+	if (sim_context_is_lost(context))
+		return sim_fail_lost(context);
 	if (__atomic_load_n(&context->stopped, __ATOMIC_ACQUIRE))
 		return npurt_fail(-EIO, "sim: a queue of the context has stopped");
 	return 0;
@@ -134,6 +135,8 @@ static int sleep_until(struct sim_context *context, const struct npurt_wait *wai
 		/* Once a second it looks by itself, should an interrupt be lost. */
 		npurt_futex_wait(&waiter->woken, 0,
 				 until < wait->deadline_ns ? until : wait->deadline_ns);
+		if (npurt_now() >= until && !__atomic_load_n(&waiter->woken, __ATOMIC_ACQUIRE))
+			sim_check_life(context->sim);
 	}
 }
 
@@ -177,22 +180,19 @@ void sim_context_stopped(struct sim *sim, uint32_t index, uint32_t error)
 	pthread_mutex_unlock(&sim->event_lock);
 }
 
-void sim_died(struct sim *sim, uint32_t reason)
+void sim_lose_contexts(struct sim *sim)
 {
-	uint32_t alive = 0, i;
+	struct sim_context *context;
+	uint32_t i;
 
-	if (!__atomic_compare_exchange_n(&sim->dead, &alive, reason + 1, false, __ATOMIC_ACQ_REL,
-					 __ATOMIC_RELAXED))
-		return;
-	pthread_mutex_lock(&sim->event_lock);
 	for (i = 0; i < SIM_CONTEXTS_MAX; i++) {
-		if (sim->context[i])
-			wake_all(sim->context[i]);
+		context = sim->context[i];
+		if (!context)
+			continue;
+		memcpy(context->why_lost, sim->why, sizeof(context->why_lost));
+		__atomic_store_n(&context->lost, 1, __ATOMIC_RELEASE);
+		wake_all(context);
 	}
-	pthread_mutex_unlock(&sim->event_lock);
-	pthread_mutex_lock(&sim->reply_lock);
-	pthread_cond_broadcast(&sim->reply_changed);
-	pthread_mutex_unlock(&sim->reply_lock);
 }
 
 /* -------------------------------------------------------------------- rings */
@@ -333,10 +333,28 @@ static void rearm_context(struct sim *sim, uint32_t index)
 	} while (found);
 }
 
+/* Has it come to an end? */
+static void look_at_state(struct sim *sim)
+{
+	uint32_t generation = sim_generation(sim);
+
+	if (sim_read(sim, NPU_REG_ID) != NPU_ID_VALUE)
+		sim_died(sim, generation, "it does not answer");
+	else if (sim_read(sim, NPU_REG_ERROR_STATUS) & NPU_ERROR_STATUS_TEMPERATURE)
+		sim_died(sim, generation, "it became too hot");
+	else if (sim_read(sim, NPU_REG_FW_STATE) == NPU_FW_STATE_PANIC)
+		sim_died(sim, generation, "its firmware died");
+}
+
+/* Under handle_lock, so that what is seen is this device's, and not that of before a reset. */
 static void handle(struct sim *sim, uint32_t vectors)
 {
 	uint32_t events, faults, i;
 
+	if (sim_is_dead(sim))
+		return;
+	if (vectors & LOOK_BIT)
+		vectors = (1u << NPU_IRQ_COUNT) - 1;
 	/* Cleared first: what comes from here on is a new edge. */
 	sim_write(sim, NPU_REG_IRQ_STATUS, vectors);
 	if (vectors & NPU_IRQ_MAILBOX)
@@ -356,7 +374,7 @@ static void handle(struct sim *sim, uint32_t vectors)
 	if (vectors & NPU_IRQ_FATAL) {
 		/* The firmware's last message, if it could write one, says why. */
 		sim_mailbox_interrupt(sim);
-		sim_died(sim, 0);
+		look_at_state(sim);
 	}
 }
 
@@ -369,8 +387,11 @@ static void *interrupt_thread(void *argument)
 
 		if (!vectors)
 			npurt_futex_wait(&sim->interrupts, 0, INT64_MAX);
-		else if (vectors & ~STOP_BIT)
-			handle(sim, vectors & ~STOP_BIT);
+		if (!(vectors & ~STOP_BIT))
+			continue;
+		pthread_mutex_lock(&sim->handle_lock);
+		handle(sim, vectors & ~STOP_BIT);
+		pthread_mutex_unlock(&sim->handle_lock);
 	}
 	return NULL;
 }
@@ -384,6 +405,29 @@ static int host_ring_init(struct sim *sim, struct sim_host_ring *ring, uint64_t 
 	return 0;
 }
 
+void sim_look(struct sim *sim)
+{
+	__atomic_fetch_or(&sim->interrupts, LOOK_BIT, __ATOMIC_RELEASE);
+	npurt_futex_wake(&sim->interrupts, INT_MAX);
+}
+
+void sim_events_reset(struct sim *sim)
+{
+	pthread_mutex_lock(&sim->event_lock);
+	memset(sim->events.entries, 0, sizeof(struct npu_event) << SIM_EVENTS_LOG2);
+	memset(sim->faults.entries, 0, sizeof(struct npu_fault) << SIM_FAULTS_LOG2);
+	sim->events.consumer = 0;
+	sim->faults.consumer = 0;
+	pthread_mutex_unlock(&sim->event_lock);
+	sim_write(sim, NPU_REG_EVENT_BASE_LO, (uint32_t)sim->events.dma);
+	sim_write(sim, NPU_REG_EVENT_BASE_HI, (uint32_t)(sim->events.dma >> 32));
+	sim_write(sim, NPU_REG_EVENT_LOG2, SIM_EVENTS_LOG2);
+	sim_write(sim, NPU_REG_FAULT_BASE_LO, (uint32_t)sim->faults.dma);
+	sim_write(sim, NPU_REG_FAULT_BASE_HI, (uint32_t)(sim->faults.dma >> 32));
+	sim_write(sim, NPU_REG_FAULT_LOG2, SIM_FAULTS_LOG2);
+	sim_write(sim, NPU_REG_IRQ_ENABLE, (1u << NPU_IRQ_COUNT) - 1);
+}
+
 int sim_events_init(struct sim *sim)
 {
 	int ret;
@@ -394,19 +438,12 @@ int sim_events_init(struct sim *sim)
 				     sizeof(struct npu_fault) << SIM_FAULTS_LOG2);
 	if (ret)
 		return ret;
-	sim_write(sim, NPU_REG_EVENT_BASE_LO, (uint32_t)sim->events.dma);
-	sim_write(sim, NPU_REG_EVENT_BASE_HI, (uint32_t)(sim->events.dma >> 32));
-	sim_write(sim, NPU_REG_EVENT_LOG2, SIM_EVENTS_LOG2);
-	sim_write(sim, NPU_REG_FAULT_BASE_LO, (uint32_t)sim->faults.dma);
-	sim_write(sim, NPU_REG_FAULT_BASE_HI, (uint32_t)(sim->faults.dma >> 32));
-	sim_write(sim, NPU_REG_FAULT_LOG2, SIM_FAULTS_LOG2);
-
 	ret = npurt_thread_start(&sim->interrupt_thread, interrupt_thread, sim,
 				 "the device's interrupts");
 	if (ret)
 		return ret;
 	sim->interrupt_thread_runs = true;
-	sim_write(sim, NPU_REG_IRQ_ENABLE, (1u << NPU_IRQ_COUNT) - 1);
+	sim_events_reset(sim);
 	return 0;
 }
 

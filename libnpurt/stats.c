@@ -119,9 +119,7 @@ static int64_t oldest_submission(struct npurt_queue *queue, uint64_t completed)
 
 static void look_at_queue(struct npurt_queue *queue, struct npurt_stats_queue *row, int64_t now)
 {
-	const uint64_t *progress =
-		&queue->context->backend->semaphores[NPURT_PROGRESS_SEMAPHORE];
-	uint64_t completed = le64toh(__atomic_load_n(progress, __ATOMIC_ACQUIRE));
+	uint64_t completed = npurt_queue_progress(queue);
 	uint64_t submitted = npurt_ring_written(&queue->ring);
 	int64_t oldest;
 

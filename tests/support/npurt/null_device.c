@@ -194,12 +194,14 @@ static void *consumer(void *argument)
 }
 
 static int queue_create(struct npurt_backend_context *base, uint64_t ring_va, unsigned int log2,
-			uint32_t priority, struct npurt_backend_queue **result)
+			uint32_t priority, uint64_t first,
+			struct npurt_backend_queue **result)
 {
 	struct null_context *context = (struct null_context *)base;
 	struct null_queue *queue = calloc(1, sizeof(*queue));
 
 	(void)priority;
+	(void)first;
 	if (!queue)
 		return -ENOMEM;
 	queue->base.context = base;

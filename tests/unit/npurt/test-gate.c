@@ -63,7 +63,7 @@ static void open_queue(struct schedule *schedule, uint32_t number, uint32_t prio
 	};
 	ok(ops_of(schedule)->queue_create(schedule->rig.context->backend,
 					  npurt_buffer_address(queue->memory), RING_LOG2, priority,
-					  &queue->backend));
+					  0, &queue->backend));
 }
 
 static void put(struct gate_queue *queue, const void *packet, __le32 header)
