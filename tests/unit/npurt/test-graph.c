@@ -623,7 +623,7 @@ static void test_policies(void **state)
 	__atomic_store_n(&gate.open, 1, __ATOMIC_RELEASE);
 	ok(npurt_graph_submit(chain.graph, NULL, &none));
 	ok(npurt_future_wait(none, NPURT_FOREVER));
-	ok(npurt_future_wait(future, 0));
+	ok(npurt_future_wait(future, NPURT_FOREVER));
 	assert_int_equal(calls, 2);
 	npurt_future_release(none);
 	npurt_future_release(future);
