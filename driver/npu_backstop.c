@@ -10,13 +10,40 @@
 
 #include "npu_wait.h"
 
+/* So long somebody waits before the firmware is asked whether it works, and so seldom it is. */
+#define NPU_ASK_INTERVAL	(5 * HZ)
+
+/* Whoever has waited for long may wait for the firmware: no answer is the end of it. */
+static void npu_backstop_ask(struct work_struct *work)
+{
+	struct npu_device *ndev = container_of(work, struct npu_device, ask);
+	struct npu_message message = { .kind = cpu_to_le16(NPU_MESSAGE_PING) };
+	int idx;
+
+	if (npu_device_enter_awake(ndev, &idx))
+		return;
+	npu_mailbox_send(ndev, &message);
+	npu_device_exit(ndev, idx);
+}
+
+/* Elsewhere, as an answer takes time. */
+static void npu_backstop_ask_later(struct npu_device *ndev, unsigned long since)
+{
+	if (time_before(jiffies, since + NPU_ASK_INTERVAL) ||
+	    time_before(jiffies, READ_ONCE(ndev->asked) + NPU_ASK_INTERVAL))
+		return;
+	WRITE_ONCE(ndev->asked, jiffies);
+	queue_work(system_freezable_wq, &ndev->ask);
+}
+
 /**
  * npu_backstop_look() - nothing came for long: is the device there?
  * @ndev: the device
+ * @since: when somebody began to wait, in jiffies
  *
  * One of many who wait is enough to look.
  */
-void npu_backstop_look(struct npu_device *ndev)
+void npu_backstop_look(struct npu_device *ndev, unsigned long since)
 {
 	int idx;
 
@@ -25,13 +52,18 @@ void npu_backstop_look(struct npu_device *ndev)
 		return;
 	WRITE_ONCE(ndev->seen, jiffies);
 	atomic_inc(&ndev->looks);
-	if (npu_read(ndev, NPU_REG_ID) != NPU_ID_VALUE)
+	if (npu_read(ndev, NPU_REG_ID) != NPU_ID_VALUE) {
 		npu_device_die(ndev, "the device does not answer");
+	} else {
+		/* What one interrupt has not told, no other tells before the ring is looked at. */
+		npu_irq_drain(ndev);
+		npu_backstop_ask_later(ndev, since);
+	}
 	npu_device_exit(ndev, idx);
 }
 
-/* Tells whether anybody waits. */
-static bool npu_backstop_context(struct npu_context *ctx)
+/* Tells whether anybody waits, and has @since be no later than when the first of them began. */
+static bool npu_backstop_context(struct npu_context *ctx, unsigned long *since)
 {
 	struct npu_wait *wait;
 	bool some = false;
@@ -39,6 +71,8 @@ static bool npu_backstop_context(struct npu_context *ctx)
 	spin_lock(&ctx->wait_lock);
 	list_for_each_entry(wait, &ctx->waits, link) {
 		some = true;
+		if (time_before(wait->since, *since))
+			*since = wait->since;
 		if (READ_ONCE(wait->woken) || npu_wait_outcome(ctx, wait) < 0)
 			continue;
 		/* The interrupt may be on its way. */
@@ -57,6 +91,7 @@ static void npu_backstop_work(struct work_struct *work)
 {
 	struct npu_device *ndev = container_of(to_delayed_work(work), struct npu_device, backstop);
 	struct npu_context *ctx;
+	unsigned long since = jiffies;
 	bool some = false;
 	u32 i;
 
@@ -64,12 +99,12 @@ static void npu_backstop_work(struct work_struct *work)
 		ctx = npu_context_get_by_index(ndev, i);
 		if (!ctx)
 			continue;
-		some |= npu_backstop_context(ctx);
+		some |= npu_backstop_context(ctx, &since);
 		npu_context_put(ctx);
 	}
 	if (!some)
 		return;
-	npu_backstop_look(ndev);
+	npu_backstop_look(ndev, since);
 	queue_delayed_work(system_freezable_wq, &ndev->backstop, HZ);
 }
 
@@ -80,6 +115,7 @@ static void npu_backstop_work(struct work_struct *work)
 void npu_backstop_init(struct npu_device *ndev)
 {
 	INIT_DELAYED_WORK(&ndev->backstop, npu_backstop_work);
+	INIT_WORK(&ndev->ask, npu_backstop_ask);
 }
 
 /**
@@ -100,4 +136,5 @@ void npu_backstop_start(struct npu_device *ndev)
 void npu_backstop_end(struct npu_device *ndev)
 {
 	cancel_delayed_work_sync(&ndev->backstop);
+	cancel_work_sync(&ndev->ask);
 }

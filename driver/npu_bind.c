@@ -209,7 +209,7 @@ static int npu_bind_map(struct npu_bind_job *job, struct npu_bind *bind)
 	int ret;
 
 	if (npu_device_is_dead(job->vm->ndev))
-		return -ENODEV;
+		return npu_dead_error(job->vm->ndev);
 	if (pinning) {
 		ret = npu_pinning_map(pinning);
 		if (!ret)
@@ -401,7 +401,7 @@ static int npu_bind_apply(struct npu_context *ctx, struct npu_bind_job *job)
 	if (drm_WARN_ON(&ctx->ndev->drm, ret))
 		npu_device_die(ctx->ndev, "page tables and mappings differ");
 	if (va < end)
-		npu_mmu_invalidate_range(ctx->ndev, ctx->index, va, end - va);
+		npu_mmu_invalidate_range(ctx, va, end - va);
 	npu_pgtable_reap(&vm->tables);
 unlock:
 	mutex_unlock(&vm->lock);

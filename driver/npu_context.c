@@ -248,6 +248,8 @@ static int npu_context_announce(struct npu_context *ctx)
 	if (ret) {
 		if (!npu_device_is_dead(ndev))
 			npu_context_update(ctx, 0);
+		/* Who has found it by its number meanwhile leaves it to the caller. */
+		ctx->gone = true;
 		npu_context_give_index(ctx);
 	}
 unlock:
@@ -267,7 +269,7 @@ static void npu_context_withdraw(struct npu_context *ctx)
 		npu_device_die(ndev, "the firmware does not end a context");
 	} else {
 		npu_context_update(ctx, 0);
-		npu_mmu_invalidate_context(ndev, ctx->index);
+		npu_mmu_invalidate_context(ctx);
 		/* What is in the rings must not be taken for a later one's of this number. */
 		npu_irq_drain(ndev);
 	}
@@ -311,7 +313,7 @@ void npu_context_shut(struct npu_context *ctx)
 	if (!ctx->gone) {
 		ctx->gone = true;
 		npu_queue_drop_all(ctx);
-		if (ret)
+		if (!ndev->asleep && ret)
 			npu_device_stop(ndev);
 		else if (!ndev->asleep)
 			npu_context_withdraw(ctx);

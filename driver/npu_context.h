@@ -173,8 +173,8 @@ int npu_vm_init(struct npu_account *account, struct npu_vm *vm, unsigned int map
 void npu_vm_fini(struct npu_vm *vm);
 int npu_vm_reserve(struct npu_vm *vm, struct list_head *reserve, unsigned long tables, bool anyway);
 void npu_vm_release(struct npu_vm *vm, struct list_head *reserve);
-void npu_mmu_invalidate_context(struct npu_device *ndev, u32 index);
-void npu_mmu_invalidate_range(struct npu_device *ndev, u32 index, u64 va, u64 bytes);
+void npu_mmu_invalidate_context(struct npu_context *ctx);
+void npu_mmu_invalidate_range(struct npu_context *ctx, u64 va, u64 bytes);
 
 /* npu_bind.c */
 void npu_bind_clear(struct npu_vm *vm);

@@ -86,6 +86,7 @@ void npu_debugfs_init(struct npu_device *ndev)
 	debugfs_create_file("firmware_log", 0400, folder, ndev, &npu_log_fops);
 	debugfs_create_atomic_t("backstop_looks", 0400, folder, &ndev->looks);
 	debugfs_create_atomic_t("lost_interrupts", 0400, folder, &ndev->lost_interrupts);
+	debugfs_create_atomic_t("resets", 0400, folder, &ndev->resets);
 	debugfs_create_u64("suspends", 0400, folder, &ndev->suspends);
 	debugfs_create_u64("suspends_refused", 0400, folder, &ndev->suspends_refused);
 }

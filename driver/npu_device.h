@@ -9,6 +9,7 @@
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
@@ -28,6 +29,7 @@ struct npu_account;
 struct npu_context;
 struct npu_queue;
 struct pci_dev;
+struct pci_error_handlers;
 
 /*
  * Offsets for mmap() below those of buffers: kind, then number, then offset in the object. 1 MiB
@@ -105,10 +107,10 @@ struct npu_vector {
 /**
  * struct npu_device - one NPU
  *
- * Locks, outer first: @hw_lock; a context's vm.lock; @tlb_lock, @mailbox_lock or @take_lock;
- * @drain_lock, @counter_lock, @doorbell_lock or @stop_lock; spinlocks: @contexts_lock, @quota_lock,
- * @reply_lock or a context's wait_lock, none inside another. mmap_lock is taken around
- * @doorbell_lock only, and inside none.
+ * Locks, outer first: @hw_lock; a context's vm.lock; @tlb_lock or @mailbox_lock; @take_lock;
+ * @drain_lock, @doorbell_lock or @stop_lock; @counter_lock inside the last; spinlocks:
+ * @contexts_lock, @quota_lock, @reply_lock or a context's wait_lock, none inside another.
+ * mmap_lock is taken around @doorbell_lock only, and inside none.
  */
 struct npu_device {
 	/** @drm: the DRM device, which everything here lives as long as */
@@ -132,9 +134,25 @@ struct npu_device {
 	/** @image_bytes: of @image */
 	size_t image_bytes;
 
-	/** @dead: nothing is asked of the device any more; only goes up */
+	/** @dead: nothing is asked of the device any more; changes under @stop_lock */
 	bool dead;
-	/** @stop_lock: makes stopping happen once, and others wait for it */
+	/** @recoverable: a reset may help; under @stop_lock */
+	bool recoverable;
+	/** @resetting: it is dead, but about to be started again */
+	bool resetting;
+	/** @reset_held: not before its bus is done; under @stop_lock */
+	bool reset_held;
+	/** @reset_work: starts it again */
+	struct work_struct reset_work;
+	/** @reset_task: who does so */
+	struct task_struct *reset_task;
+	/** @reset_done: when @resetting is over */
+	wait_queue_head_t reset_done;
+	/** @reset_reason: why it was dead last, or NULL */
+	const char *reset_reason;
+	/** @resets: how often it was started again */
+	atomic_t resets;
+	/** @stop_lock: stopping happens once, and others wait for it; @dead and what follows */
 	struct mutex stop_lock;
 	/** @stopped: the device does no DMA any more */
 	bool stopped;
@@ -189,7 +207,7 @@ struct npu_device {
 	/** @last_sequence: that was used */
 	u16 last_sequence;
 
-	/** @take_lock: one reader of the mailbox at a time, interrupt threads only */
+	/** @take_lock: one reader of the mailbox at a time */
 	struct mutex take_lock;
 
 	/** @drain_lock: @events and @faults */
@@ -206,6 +224,10 @@ struct npu_device {
 	atomic_t lost_interrupts;
 	/** @backstop: looks after those who wait without sleeping */
 	struct delayed_work backstop;
+	/** @ask: asks the firmware whether it works */
+	struct work_struct ask;
+	/** @asked: when it was to last, in jiffies */
+	unsigned long asked;
 	/** @bridge: works @points and @signals off */
 	struct work_struct bridge;
 	/** @points: struct npu_sync_point that are due */
@@ -273,6 +295,25 @@ static inline bool npu_device_is_dead(struct npu_device *ndev)
 	return READ_ONCE(ndev->dead);
 }
 
+/* Dead, and no reset is under way; one that was over meanwhile has made it work. */
+static inline bool npu_device_is_gone(struct npu_device *ndev)
+{
+	bool resetting;
+
+	if (!npu_device_is_dead(ndev))
+		return false;
+	smp_rmb(); /* pairs with the barrier of npu_reset_begin() */
+	resetting = READ_ONCE(ndev->resetting);
+	smp_rmb(); /* a reset that is over has made it work before it said so */
+	return !resetting && npu_device_is_dead(ndev);
+}
+
+/* What callers are told who meet it dead: there is a next time, or none. */
+static inline int npu_dead_error(struct npu_device *ndev)
+{
+	return READ_ONCE(ndev->resetting) ? -EIO : -ENODEV;
+}
+
 /* npu_drv.c */
 extern const struct attribute_group *npu_device_groups[];
 struct npu_device *npu_device_alloc(struct device *parent);
@@ -283,10 +324,20 @@ int npu_device_enter_awake(struct npu_device *ndev, int *idx);
 void npu_device_exit(struct npu_device *ndev, int idx);
 void npu_device_halt(struct npu_device *ndev);
 int npu_device_start(struct npu_device *ndev);
+void npu_device_stop_locked(struct npu_device *ndev);
 void npu_device_stop(struct npu_device *ndev);
-void npu_device_die(struct npu_device *ndev, const char *why);
+void npu_device_wake_all(struct npu_device *ndev, int error);
 void npu_device_shutdown(struct npu_device *ndev);
 void npu_device_remove(struct npu_device *ndev);
+
+/* npu_reset.c */
+extern const struct pci_error_handlers npu_reset_handlers;
+extern const struct attribute_group npu_reset_group;
+void npu_reset_init(struct npu_device *ndev);
+bool npu_reset_wait(struct npu_device *ndev);
+bool npu_reset_end(struct npu_device *ndev);
+void npu_reset_cancel(struct npu_device *ndev);
+void npu_device_die(struct npu_device *ndev, const char *why);
 
 /* npu_pci.c */
 int npu_pci_register(void);

@@ -203,6 +203,7 @@ static const struct drm_driver npu_driver = {
 /* Files of sysfs, of whatever bus the device is on. */
 const struct attribute_group *npu_device_groups[] = {
 	&npu_limits_group,
+	&npu_reset_group,
 	NULL
 };
 
@@ -217,6 +218,7 @@ static int npu_locks_init(struct npu_device *ndev)
 	init_completion(&ndev->mailbox_reply);
 	npu_backstop_init(ndev);
 	npu_syncobj_init(ndev);
+	npu_reset_init(ndev);
 	/* Not in a loop: lockdep tells locks apart by where they are initialized. */
 	return drmm_mutex_init(drm, &ndev->stop_lock) ?:
 	       drmm_mutex_init(drm, &ndev->hw_lock) ?:
@@ -324,6 +326,7 @@ int npu_device_init(struct npu_device *ndev)
 		return ret;
 	npu_debugfs_init(ndev);
 	npu_power_begin(ndev);
+	ndev->recoverable = true;
 	return 0;
 }
 
@@ -331,23 +334,15 @@ static int npu_device_enter_any(struct npu_device *ndev, int *idx)
 {
 	if (!drm_dev_enter(&ndev->drm, idx))
 		return -ENODEV;
-	if (!npu_device_is_dead(ndev))
+	/* One that is about to start again is nobody's until it has. */
+	if (!npu_device_is_dead(ndev) && !READ_ONCE(ndev->resetting))
 		return 0;
 	drm_dev_exit(*idx);
-	return -ENODEV;
+	return -EAGAIN;
 }
 
-/**
- * npu_device_enter() - begin to use the device, which is woken up if it sleeps
- * @ndev: the device
- * @idx: for npu_device_exit()
- *
- * Takes hw_lock when it wakes the device up. Nothing of a length that users choose may happen
- * before npu_device_exit().
- *
- * Return: 0, -ENODEV (nothing is to be exited then).
- */
-int npu_device_enter(struct npu_device *ndev, int *idx)
+/* Returns -EAGAIN when there may be a reset to wait for. */
+static int npu_device_try_enter(struct npu_device *ndev, int *idx)
 {
 	int ret = npu_device_enter_any(ndev, idx);
 
@@ -361,7 +356,28 @@ int npu_device_enter(struct npu_device *ndev, int *idx)
 	if (!npu_device_is_dead(ndev))
 		return 0;
 	npu_device_exit(ndev, *idx);
-	return -ENODEV;
+	return -EAGAIN;
+}
+
+/**
+ * npu_device_enter() - begin to use the device, which is woken up if it sleeps
+ * @ndev: the device
+ * @idx: for npu_device_exit()
+ *
+ * Takes hw_lock when it wakes the device up, waits while it is reset. Nothing of a length that
+ * users choose may happen before npu_device_exit().
+ *
+ * Return: 0, -ENODEV (nothing is to be exited then).
+ */
+int npu_device_enter(struct npu_device *ndev, int *idx)
+{
+	int ret;
+
+	/* It may fail once more before it is entered. */
+	do {
+		ret = npu_device_try_enter(ndev, idx);
+	} while (ret == -EAGAIN && npu_reset_wait(ndev));
+	return ret ? -ENODEV : 0;
 }
 
 /**
@@ -373,10 +389,8 @@ int npu_device_enter(struct npu_device *ndev, int *idx)
  */
 int npu_device_enter_awake(struct npu_device *ndev, int *idx)
 {
-	int ret = npu_device_enter_any(ndev, idx);
-
-	if (ret)
-		return ret;
+	if (npu_device_enter_any(ndev, idx))
+		return -ENODEV;
 	if (!IS_ENABLED(CONFIG_PM) || pm_runtime_get_if_active(ndev->drm.dev) > 0)
 		return 0;
 	drm_dev_exit(*idx);
@@ -408,23 +422,38 @@ void npu_device_halt(struct npu_device *ndev)
 }
 
 /**
- * npu_device_stop() - the device does no DMA any more when this returns
+ * npu_device_stop_locked() - the device does no DMA any more when this returns
  * @ndev: its registers are mapped, or it was stopped before
+ */
+void npu_device_stop_locked(struct npu_device *ndev)
+{
+	lockdep_assert_held(&ndev->stop_lock);
+	if (ndev->stopped)
+		return;
+	npu_device_halt(ndev);
+	ndev->stopped = true;
+}
+
+/**
+ * npu_device_stop() - the same without the lock
+ * @ndev: as above; if it may be reset, the caller holds what keeps it from starting again: hw_lock,
+ *	  or the lock of an address space that is still valid
  *
  * Needs no firmware. May sleep.
  */
 void npu_device_stop(struct npu_device *ndev)
 {
 	mutex_lock(&ndev->stop_lock);
-	if (!ndev->stopped) {
-		npu_device_halt(ndev);
-		ndev->stopped = true;
-	}
+	npu_device_stop_locked(ndev);
 	mutex_unlock(&ndev->stop_lock);
 }
 
-/* Whoever waits for the device learns that it is gone. */
-static void npu_device_wake_all(struct npu_device *ndev)
+/**
+ * npu_device_wake_all() - whoever waits for the device learns that it is gone
+ * @ndev: the device
+ * @error: what they are told
+ */
+void npu_device_wake_all(struct npu_device *ndev, int error)
 {
 	struct npu_context *ctx;
 	u32 i;
@@ -434,32 +463,9 @@ static void npu_device_wake_all(struct npu_device *ndev)
 		ctx = npu_context_get_by_index(ndev, i);
 		if (!ctx)
 			continue;
-		npu_semaphore_fail(ctx, -ENODEV, DRM_NPU_CTX_INNOCENT);
+		npu_semaphore_fail(ctx, error, DRM_NPU_CTX_INNOCENT);
 		npu_context_put(ctx);
 	}
-}
-
-static void npu_device_give_up(struct npu_device *ndev)
-{
-	npu_device_stop(ndev);
-	npu_device_wake_all(ndev);
-	npu_doorbell_revoke_all(ndev);
-}
-
-/**
- * npu_device_die() - the device cannot be worked with any more
- * @ndev: the device
- * @why: a sentence
- *
- * Stops it, and tells everybody. Its memory may be reused afterwards. May be called under any lock
- * that may be held while sleeping, but doorbell_lock and stop_lock.
- */
-void npu_device_die(struct npu_device *ndev, const char *why)
-{
-	if (xchg(&ndev->dead, true))
-		return;
-	drm_err(&ndev->drm, "%s; it is stopped until the driver is unbound and bound again\n", why);
-	npu_device_give_up(ndev);
 }
 
 /**
@@ -468,8 +474,11 @@ void npu_device_die(struct npu_device *ndev, const char *why)
  */
 void npu_device_shutdown(struct npu_device *ndev)
 {
-	if (!xchg(&ndev->dead, true))
-		npu_device_give_up(ndev);
+	if (!npu_reset_end(ndev))
+		return;
+	npu_device_stop(ndev);
+	npu_device_wake_all(ndev, -ENODEV);
+	npu_doorbell_revoke_all(ndev);
 }
 
 /**
@@ -482,9 +491,10 @@ void npu_device_remove(struct npu_device *ndev)
 	u32 i;
 
 	npu_power_end(ndev);
-	WRITE_ONCE(ndev->dead, true);
-	npu_device_wake_all(ndev);
+	npu_reset_end(ndev);
+	npu_device_wake_all(ndev, -ENODEV);
 	drm_dev_unplug(&ndev->drm);
+	npu_reset_cancel(ndev);
 	npu_backstop_end(ndev);
 	npu_doorbell_revoke_all(ndev);
 	npu_device_stop(ndev);

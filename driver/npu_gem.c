@@ -108,7 +108,7 @@ int npu_gem_create_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	/* More could not be bound anywhere, and rounding up could wrap. */
 	if (args->size > NPU_VA_END)
 		return -E2BIG;
-	if (npu_device_is_dead(to_npu_device(drm)))
+	if (npu_device_is_gone(to_npu_device(drm)))
 		return -ENODEV;
 	shmem = drm_gem_shmem_create(drm, PAGE_ALIGN(args->size));
 	/* Where shmem gets no memory for an inode, it says that its file system is full. */
@@ -118,6 +118,8 @@ int npu_gem_create_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	ret = drm_gem_handle_create(file, &shmem->base, &args->handle);
 	if (!ret)
 		args->size = shmem->base.size;
+	else if (ret == -ENOSPC)
+		ret = -ENOMEM; /* two thousand million handles: memory was short before */
 	/* The handle has a reference of its own. */
 	drm_gem_object_put(&shmem->base);
 	return ret;
@@ -137,7 +139,7 @@ int npu_gem_info_ioctl(struct drm_device *drm, void *data, struct drm_file *file
 	struct drm_gem_object *obj;
 	int ret;
 
-	if (npu_device_is_dead(to_npu_device(drm)))
+	if (npu_device_is_gone(to_npu_device(drm)))
 		return -ENODEV;
 	obj = drm_gem_object_lookup(file, args->handle);
 	if (!obj)

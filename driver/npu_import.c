@@ -89,7 +89,7 @@ struct drm_gem_object *npu_import(struct drm_device *drm, struct dma_buf *dma_bu
 	struct drm_gem_object *own;
 	struct npu_import *import;
 
-	if (npu_device_is_dead(to_npu_device(drm)))
+	if (npu_device_is_gone(to_npu_device(drm)))
 		return ERR_PTR(-ENODEV);
 	/* Finds what this device exported itself; of others it could make nothing. */
 	own = drm_gem_prime_import(drm, dma_buf);

@@ -97,6 +97,13 @@ void npu_irq_drain(struct npu_device *ndev)
 	mutex_unlock(&ndev->drain_lock);
 }
 
+static const char *npu_irq_why(struct npu_device *ndev)
+{
+	if (npu_read(ndev, NPU_REG_ERROR_STATUS) & NPU_ERROR_STATUS_TEMPERATURE)
+		return "it became too hot";
+	return "the control core died";
+}
+
 static void npu_irq_handle(struct npu_device *ndev, u32 causes)
 {
 	/* Cleared first: what comes from here on raises it again. */
@@ -107,7 +114,7 @@ static void npu_irq_handle(struct npu_device *ndev, u32 causes)
 	if (causes & (NPU_IRQ_MAILBOX | NPU_IRQ_FATAL))
 		npu_mailbox_irq(ndev);
 	if (causes & NPU_IRQ_FATAL)
-		npu_device_die(ndev, "the control core died");
+		npu_device_die(ndev, npu_irq_why(ndev));
 }
 
 /**

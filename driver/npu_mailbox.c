@@ -44,6 +44,20 @@ static int npu_mailbox_status(u32 status)
 	}
 }
 
+/* Returns 0 when nothing came. The interrupt that tells of the answer can be lost. */
+static unsigned long npu_mailbox_await(struct npu_device *ndev, unsigned long timeout)
+{
+	unsigned long left;
+
+	for (;;) {
+		left = wait_for_completion_timeout(&ndev->mailbox_reply, min(timeout, HZ));
+		if (left || timeout <= HZ)
+			return left;
+		timeout -= HZ;
+		npu_mailbox_irq(ndev);
+	}
+}
+
 /* Waits for the answer to @message, and puts it there. */
 static int npu_mailbox_wait(struct npu_device *ndev, struct npu_message *message,
 			    unsigned long timeout)
@@ -51,13 +65,15 @@ static int npu_mailbox_wait(struct npu_device *ndev, struct npu_message *message
 	unsigned long left;
 	int ret = 0;
 
-	left = wait_for_completion_timeout(&ndev->mailbox_reply, timeout);
+	left = npu_mailbox_await(ndev, timeout);
+	/* A caller that has nothing of before may try again, after the reset. */
 	if (npu_device_is_dead(ndev))
-		return -ENODEV;
+		return npu_dead_error(ndev);
 	if (!left)
 		return -ETIMEDOUT;
 	spin_lock(&ndev->reply_lock);
-	if (ndev->reply.kind != message->kind)
+	/* Nobody has answered when a reset came between, or it is not the answer to this. */
+	if (ndev->sequence || ndev->reply.kind != message->kind)
 		ret = -EIO;
 	*message = ndev->reply;
 	spin_unlock(&ndev->reply_lock);
@@ -88,7 +104,7 @@ int npu_mailbox_ask(struct npu_device *ndev, struct npu_message *message, unsign
 	spin_unlock(&ndev->reply_lock);
 	/* Whoever declares the device dead does so before it completes everybody. */
 	smp_mb();
-	ret = npu_device_is_dead(ndev) ? -ENODEV : 0;
+	ret = npu_device_is_dead(ndev) ? npu_dead_error(ndev) : 0;
 	if (!ret) {
 		npu_mailbox_write(ndev, message);
 		ret = npu_mailbox_wait(ndev, message, timeout);
@@ -114,7 +130,7 @@ int npu_mailbox_send(struct npu_device *ndev, struct npu_message *message)
 	if (ret != -ETIMEDOUT)
 		return ret;
 	npu_device_die(ndev, "the firmware does not answer");
-	return -ENODEV;
+	return npu_dead_error(ndev);
 }
 
 /**
@@ -175,7 +191,7 @@ static void npu_mailbox_event(struct npu_device *ndev, const struct npu_message 
 
 /**
  * npu_mailbox_irq() - take what the firmware wrote
- * @ndev: the device; interrupt thread only
+ * @ndev: the device
  */
 void npu_mailbox_irq(struct npu_device *ndev)
 {

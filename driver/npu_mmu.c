@@ -173,51 +173,64 @@ void npu_vm_release(struct npu_vm *vm, struct list_head *reserve)
 	}
 }
 
-/* The device counts an invalidation when no access uses what it dropped. */
-static void npu_mmu_invalidate(struct npu_device *ndev, u32 command)
+/*
+ * The device counts an invalidation when no access uses what it dropped. One that does not end is
+ * that of an access of the context's.
+ */
+static void npu_mmu_invalidate(struct npu_context *ctx, u32 command)
 {
+	struct npu_device *ndev = ctx->ndev;
 	u32 before, done;
 	int ret;
 
 	lockdep_assert_held(&ndev->tlb_lock);
-	if (npu_device_is_dead(ndev))
+	if (npu_device_is_dead(ndev)) {
+		/* Whoever found out may not have got so far yet. */
+		npu_device_stop(ndev);
 		return;
+	}
 	before = npu_read(ndev, NPU_REG_TLB_DONE);
-	npu_write(ndev, NPU_REG_TLB_INVALIDATE, command);
+	npu_write(ndev, NPU_REG_TLB_INVALIDATE, command | ctx->index << NPU_TLB_CONTEXT_SHIFT);
 	ret = readl_poll_timeout(ndev->regs + NPU_REG_TLB_DONE, done, done != before,
 				 NPU_TLB_POLL_US, NPU_TLB_TIMEOUT_US);
 	/* All ones come from a device that is gone, and has been seen to count up there. */
-	if (ret || npu_read(ndev, NPU_REG_ID) != NPU_ID_VALUE)
-		npu_device_die(ndev, "a TLB invalidation did not complete");
+	if (npu_read(ndev, NPU_REG_ID) == NPU_ID_VALUE) {
+		if (!ret)
+			return;
+		npu_semaphore_fail(ctx, -EIO, DRM_NPU_CTX_GUILTY);
+	}
+	npu_device_die(ndev, "a TLB invalidation did not complete");
 }
 
 /**
  * npu_mmu_invalidate_context() - the device forgets an address space
- * @ndev: the caller is inside npu_device_enter()
- * @index: hardware number of the context
+ * @ctx: whose; the caller is inside npu_device_enter()
  *
  * When it returns, memory that was unmapped before is not reached any more: the device has
  * completed it, or is stopped.
  */
-void npu_mmu_invalidate_context(struct npu_device *ndev, u32 index)
+void npu_mmu_invalidate_context(struct npu_context *ctx)
 {
+	struct npu_device *ndev = ctx->ndev;
+
 	mutex_lock(&ndev->tlb_lock);
-	npu_mmu_invalidate(ndev, NPU_TLB_CONTEXT | index << NPU_TLB_CONTEXT_SHIFT);
+	npu_mmu_invalidate(ctx, NPU_TLB_CONTEXT);
 	mutex_unlock(&ndev->tlb_lock);
 }
 
 /**
  * npu_mmu_invalidate_range() - the same for a range
- * @ndev: the caller is inside npu_device_enter()
- * @index: hardware number of the context
+ * @ctx: whose; the caller is inside npu_device_enter()
  * @va: first address
  * @bytes: not 0
  */
-void npu_mmu_invalidate_range(struct npu_device *ndev, u32 index, u64 va, u64 bytes)
+void npu_mmu_invalidate_range(struct npu_context *ctx, u64 va, u64 bytes)
 {
+	struct npu_device *ndev = ctx->ndev;
+
 	mutex_lock(&ndev->tlb_lock);
 	npu_write64(ndev, NPU_REG_TLB_ADDRESS_LO, va);
 	npu_write64(ndev, NPU_REG_TLB_BYTES_LO, bytes);
-	npu_mmu_invalidate(ndev, NPU_TLB_RANGE | index << NPU_TLB_CONTEXT_SHIFT);
+	npu_mmu_invalidate(ctx, NPU_TLB_RANGE);
 	mutex_unlock(&ndev->tlb_lock);
 }

@@ -180,7 +180,7 @@ int npu_param_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 	struct npu_device *ndev = to_npu_device(drm);
 	struct drm_npu_get_param *args = data;
 
-	if (npu_device_is_dead(ndev))
+	if (npu_device_is_gone(ndev))
 		return -ENODEV;
 	if (args->param == DRM_NPU_PARAM_CONFIG_NAME)
 		return npu_param_text(ndev->caps.config_name, sizeof(ndev->caps.config_name),

@@ -113,6 +113,8 @@ static int npu_pci_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		ret = npu_device_init(ndev);
 	if (ret)
 		npu_device_stop(ndev);
+	else
+		pci_save_state(pdev);
 	return ret;
 }
 
@@ -138,6 +140,7 @@ static struct pci_driver npu_pci_driver = {
 	.probe = npu_pci_probe,
 	.remove = npu_pci_remove,
 	.shutdown = npu_pci_shutdown,
+	.err_handler = &npu_reset_handlers,
 	.dev_groups = npu_device_groups,
 	.driver.pm = pm_ptr(&npu_pm_ops),
 };

@@ -117,11 +117,11 @@ static int npu_power_up(struct npu_device *ndev)
 		return -ENODEV;
 	/* Others may have been at work with it: what loads an image of the system, for one. */
 	npu_device_halt(ndev);
+	ndev->asleep = false;
 	npu_pci_allow_dma(ndev, true);
 	ret = npu_device_start(ndev);
 	if (ret)
 		return ret;
-	ndev->asleep = false;
 	return npu_power_restore_contexts(ndev);
 }
 
@@ -158,7 +158,14 @@ static int npu_pm_runtime_resume(struct device *dev)
 
 static int npu_pm_suspend(struct device *dev)
 {
-	npu_power_suspend(dev_get_drvdata(dev), NPU_PATIENCE_US);
+	struct npu_device *ndev = dev_get_drvdata(dev);
+
+	flush_work(&ndev->reset_work);
+	npu_power_suspend(ndev, NPU_PATIENCE_US);
+	/* When it failed meanwhile and was reset, it is awake, and has nothing to do. */
+	flush_work(&ndev->reset_work);
+	if (!READ_ONCE(ndev->asleep))
+		npu_power_suspend(ndev, NPU_PATIENCE_US);
 	return 0;
 }
 

@@ -237,8 +237,11 @@ int npu_queue_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file 
 	message.argument[0] = cpu_to_le32(queue->index);
 	ret = npu_mailbox_send(ndev, &message);
 	if (ret) {
+		/* Firmware that works, but cannot. */
+		if (!npu_device_is_dead(ndev))
+			npu_semaphore_fail(ctx, -EIO, DRM_NPU_CTX_GUILTY);
 		npu_device_die(ndev, "the firmware does not end a queue");
-		ret = -ENODEV;
+		ret = npu_dead_error(ndev);
 	} else {
 		/* That it stopped must not be taken for a later one's of this number. */
 		npu_irq_drain(ndev);

@@ -200,6 +200,7 @@ void npu_wait_link(struct npu_context *ctx, struct npu_wait *wait)
 	u32 i;
 
 	lockdep_assert_held(&ctx->wait_lock);
+	wait->since = jiffies;
 	list_add_tail(&wait->link, &ctx->waits);
 	atomic_add(wait->count, &ctx->account->watching);
 	for (i = 0; i < wait->count; i++) {
@@ -285,7 +286,7 @@ static void npu_sleeper_backstop(struct npu_context *ctx, struct npu_sleeper *sl
 {
 	if (npu_wait_met(ctx, &sleeper->wait) >= 0 && !READ_ONCE(sleeper->wait.woken))
 		atomic_inc(&ctx->ndev->lost_interrupts);
-	npu_backstop_look(ctx->ndev);
+	npu_backstop_look(ctx->ndev, sleeper->wait.since);
 }
 
 static int npu_sleeper_check(struct npu_context *ctx, const struct npu_wait *wait,

@@ -332,7 +332,7 @@ int npu_syncobj_to_sem_ioctl(struct drm_device *drm, void *data, struct drm_file
 	if (args->flags || args->pad || args->sem >= ndev->caps.semaphores || !args->add ||
 	    args->add > NPU_SIGNAL_MAX)
 		return -EINVAL;
-	if (npu_device_is_dead(ndev))
+	if (npu_device_is_gone(ndev))
 		return -ENODEV;
 	signal = kzalloc(sizeof(*signal), GFP_KERNEL_ACCOUNT);
 	if (!signal)
@@ -341,6 +341,11 @@ int npu_syncobj_to_sem_ioctl(struct drm_device *drm, void *data, struct drm_file
 	signal->ctx = npu_context_get(file->driver_priv, args->ctx);
 	if (!signal->ctx)
 		goto free;
+	/* Of a context that is dead there are no queues to be found. */
+	ret = READ_ONCE(signal->ctx->error);
+	if (ret)
+		goto put_context;
+	ret = -ENOENT;
 	signal->queue = npu_sync_signal_queue(signal->ctx, args->queue);
 	if (!signal->queue)
 		goto put_context;

@@ -28,6 +28,7 @@ struct npu_waiter {
  * @wake: something has happened, under wait_lock. Its result is zero when a semaphore has reached
  *	  its value, otherwise the errno for those that have not; it may be called more than once,
  *	  and nothing is unlinked by it
+ * @since: when it was linked, in jiffies
  * @woken: it has been called
  * @late: it should have been, when the backstop looked
  * @all: until all are met
@@ -37,6 +38,7 @@ struct npu_waiter {
 struct npu_wait {
 	struct list_head link;
 	void (*wake)(struct npu_wait *wait, int result);
+	unsigned long since;
 	bool woken;
 	bool late;
 	bool all;
@@ -58,7 +60,7 @@ int npu_wait_outcome(struct npu_context *ctx, const struct npu_wait *wait);
 
 /* npu_backstop.c */
 void npu_backstop_init(struct npu_device *ndev);
-void npu_backstop_look(struct npu_device *ndev);
+void npu_backstop_look(struct npu_device *ndev, unsigned long since);
 void npu_backstop_start(struct npu_device *ndev);
 void npu_backstop_end(struct npu_device *ndev);
 

@@ -33,8 +33,11 @@ extern "C" {
  * - An ioctl that fails has changed nothing, also when its answer could not have been written.
  * - What a device or a driver can do is asked with DRM_IOCTL_NPU_GET_PARAM, key by key. A key
  *   that is not known is -EINVAL. No program should compare versions.
- * - Every ioctl can answer -ENODEV: the device is gone, or its firmware died. This does not end
- *   until the file is closed. Semaphore areas and buffers stay mapped, doorbells do nothing.
+ * - Every ioctl can answer -ENODEV: the device is gone, or does not work even after a reset. This
+ *   does not end until the file is closed. Semaphore areas and buffers stay mapped, doorbells do
+ *   nothing.
+ * - A device that fails is reset, and ioctls wait for that. Contexts that were there are dead then,
+ *   most of them DRM_NPU_CTX_INNOCENT, and new ones can be made; buffers stay.
  * - Every ioctl that names a context or a queue answers -ENOENT for one this file does not have.
  * - Every ioctl can answer -EFAULT: a pointer handed in does not lead to the program's memory, or
  *   the structure cannot be written.
@@ -213,8 +216,7 @@ enum drm_npu_gem_flags {
  * The pages come when they are used first. The handle is closed with DRM_IOCTL_GEM_CLOSE; memory
  * that a context has bound stays until it is unbound.
  *
- * Errors: -EINVAL (no size, flags), -E2BIG (more than addresses there are), -ENOSPC (no handle
- * left), -ENOMEM.
+ * Errors: -EINVAL (no size, flags), -E2BIG (more than addresses there are), -ENOMEM.
  */
 struct drm_npu_gem_create {
 	__u64 size;
@@ -262,8 +264,8 @@ enum drm_npu_ctx_flags {
  *
  * Errors: -EINVAL (flags, padding), -EOPNOTSUPP (the device's DMA bypasses the caches, so it has no
  * contexts and no queues), -EDQUOT (the user has as many as he may, or as much memory), -ENOSPC (all
- * contexts of the device are in use, or all memory it may pin), -EIO (the firmware refuses),
- * -ENOMEM.
+ * contexts of the device are in use, or all memory it may pin), -EIO (the device failed just then,
+ * and is reset), -ENOMEM.
  */
 struct drm_npu_ctx_create {
 	__u32 flags;
@@ -464,7 +466,7 @@ struct drm_npu_queue_create {
  * A running task is killed; its record is written when the call returns. Packets that have not
  * begun are not looked at any more.
  *
- * Errors: -ENOENT (context or queue).
+ * Errors: -ENOENT (context or queue), -EIO (the device failed just then, and is reset).
  */
 struct drm_npu_queue_destroy {
 	__u32 ctx;

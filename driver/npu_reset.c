@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What becomes of a device that cannot be worked with any more. It is stopped at once, by whoever
+ * finds out and under whatever locks, so that memory can be reused. A worker then ends all its
+ * contexts, which are innocent, and starts it again. What does not start again is dead until the
+ * driver is bound again.
+ */
+#include <linux/kobject.h>
+#include <linux/pci.h>
+#include <linux/pm_runtime.h>
+#include <linux/sysfs.h>
+#include <linux/wait.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+
+#include "npu_context.h"
+
+/* Longer than a start that fails takes. */
+#define NPU_RESET_PATIENCE	(60 * HZ)
+
+/* drm_dev_wedged_event() knows primary nodes only. */
+static void npu_reset_tell(struct npu_device *ndev, const char *recovery)
+{
+	char wedged[32];
+	char *environment[2] = { wedged };
+
+	snprintf(wedged, sizeof(wedged), "WEDGED=%s", recovery);
+	kobject_uevent_env(&ndev->drm.accel->kdev->kobj, KOBJ_CHANGE, environment);
+}
+
+/* Returns whether it is to be reset. */
+static bool npu_reset_decide(struct npu_device *ndev)
+{
+	bool there = npu_read(ndev, NPU_REG_ID) == NPU_ID_VALUE;
+	bool again;
+
+	lockdep_assert_held(&ndev->stop_lock);
+	/* Whether it answers is known when its bus is done. */
+	again = ndev->recoverable && !ndev->resetting && (ndev->reset_held || there);
+	if (again)
+		WRITE_ONCE(ndev->resetting, true);
+	else
+		ndev->recoverable = false;
+	/* Who sees that it is dead sees whether there is something to wait for. */
+	smp_wmb();
+	WRITE_ONCE(ndev->dead, true);
+	if (there)
+		npu_param_keep_counters(ndev);
+	return again;
+}
+
+/* Nothing reaches its memory when this returns. False when somebody has found out before. */
+static bool npu_reset_begin(struct npu_device *ndev, bool *again)
+{
+	bool first;
+
+	mutex_lock(&ndev->stop_lock);
+	first = !ndev->dead;
+	if (first)
+		*again = npu_reset_decide(ndev);
+	npu_device_stop_locked(ndev);
+	mutex_unlock(&ndev->stop_lock);
+	return first;
+}
+
+/* Whoever waits for it is told. */
+static void npu_reset_give_up(struct npu_device *ndev, int error)
+{
+	npu_device_wake_all(ndev, error);
+	npu_doorbell_revoke_all(ndev);
+}
+
+static void npu_reset_queue(struct npu_device *ndev)
+{
+	mutex_lock(&ndev->stop_lock);
+	if (!ndev->reset_held)
+		queue_work(system_dfl_wq, &ndev->reset_work);
+	mutex_unlock(&ndev->stop_lock);
+}
+
+/* Who sees that it is over sees what has become of the device. */
+static void npu_reset_over(struct npu_device *ndev)
+{
+	smp_store_release(&ndev->resetting, false);
+	wake_up_all(&ndev->reset_done);
+}
+
+/**
+ * npu_device_die() - the device cannot be worked with any more
+ * @ndev: the device
+ * @why: a sentence, kept
+ *
+ * Stops it, and tells everybody; it is reset, unless that was in vain or it does not even answer.
+ * Its memory may be reused afterwards. May be called under any lock that may be held while
+ * sleeping, but doorbell_lock, counter_lock and stop_lock.
+ */
+void npu_device_die(struct npu_device *ndev, const char *why)
+{
+	bool again;
+
+	if (!npu_reset_begin(ndev, &again))
+		return;
+	WRITE_ONCE(ndev->reset_reason, why);
+	if (again)
+		drm_warn(&ndev->drm, "%s; it is reset\n", why);
+	else
+		drm_err(&ndev->drm, "%s; it is stopped until the driver is unbound and bound again\n",
+			why);
+	npu_reset_give_up(ndev, again ? -EIO : -ENODEV);
+	if (again)
+		npu_reset_queue(ndev);
+	else if (ndev->drm.registered)
+		npu_reset_tell(ndev, "rebind");
+}
+
+/**
+ * npu_reset_end() - the device is not to be started again, whatever happens
+ * @ndev: the driver goes, or the system goes down
+ *
+ * Return: false when it was dead already.
+ */
+bool npu_reset_end(struct npu_device *ndev)
+{
+	bool first;
+
+	mutex_lock(&ndev->stop_lock);
+	ndev->recoverable = false;
+	first = !ndev->dead;
+	WRITE_ONCE(ndev->dead, true);
+	mutex_unlock(&ndev->stop_lock);
+	return first;
+}
+
+/* The device has forgotten them; what is left of them is memory. */
+static void npu_reset_contexts(struct npu_device *ndev)
+{
+	struct npu_context *ctx;
+	u32 i;
+
+	for (i = 0; i < NPU_CONTEXTS_MAX; i++) {
+		ctx = npu_context_get_by_index(ndev, i);
+		if (!ctx)
+			continue;
+		npu_semaphore_fail(ctx, -EIO, DRM_NPU_CTX_INNOCENT);
+		npu_context_shut(ctx);
+		npu_context_put(ctx);
+	}
+}
+
+static bool npu_reset_revive(struct npu_device *ndev)
+{
+	bool revive;
+
+	mutex_lock(&ndev->stop_lock);
+	revive = ndev->recoverable;
+	if (revive) {
+		ndev->stopped = false;
+		WRITE_ONCE(ndev->dead, false);
+	}
+	mutex_unlock(&ndev->stop_lock);
+	return revive;
+}
+
+static int npu_reset_start(struct npu_device *ndev)
+{
+	int ret = -ENODEV;
+
+	mutex_lock(&ndev->hw_lock);
+	if (npu_reset_revive(ndev)) {
+		npu_pci_allow_dma(ndev, true);
+		ndev->asleep = false;
+		ret = npu_device_start(ndev);
+	}
+	mutex_unlock(&ndev->hw_lock);
+	if (ret)
+		npu_device_die(ndev, "the device does not start again after a reset");
+	npu_doorbell_open_all(ndev);
+	return ret;
+}
+
+/* Returns whether it works. */
+static bool npu_reset_run(struct npu_device *ndev)
+{
+	struct device *dev = ndev->drm.dev;
+	bool works;
+
+	/* Interrupts from before must not be taken for those of after. */
+	npu_irq_wait(ndev);
+	npu_reset_contexts(ndev);
+	if (pm_runtime_resume_and_get(dev) < 0) {
+		npu_reset_end(ndev);
+		return false;
+	}
+	works = !npu_reset_start(ndev);
+	if (works)
+		atomic_inc(&ndev->resets);
+	pm_runtime_mark_last_busy(dev);
+	pm_runtime_put_autosuspend(dev);
+	return works;
+}
+
+static void npu_reset_work(struct work_struct *work)
+{
+	struct npu_device *ndev = container_of(work, struct npu_device, reset_work);
+	bool works;
+	int idx;
+
+	if (!drm_dev_enter(&ndev->drm, &idx)) {
+		npu_reset_over(ndev);
+		return;
+	}
+	WRITE_ONCE(ndev->reset_task, current);
+	works = npu_reset_run(ndev);
+	WRITE_ONCE(ndev->reset_task, NULL);
+	npu_reset_over(ndev);
+	if (works) {
+		drm_info(&ndev->drm, "the device works again after a reset\n");
+		npu_reset_tell(ndev, "none");
+	}
+	drm_dev_exit(idx);
+}
+
+/**
+ * npu_reset_cancel() - whoever waits for a reset waits no more
+ * @ndev: after npu_reset_end()
+ */
+void npu_reset_cancel(struct npu_device *ndev)
+{
+	cancel_work_sync(&ndev->reset_work);
+	npu_reset_over(ndev);
+}
+
+/**
+ * npu_reset_init() - the device is not dead yet
+ * @ndev: the device
+ */
+void npu_reset_init(struct npu_device *ndev)
+{
+	INIT_WORK(&ndev->reset_work, npu_reset_work);
+	init_waitqueue_head(&ndev->reset_done);
+}
+
+/**
+ * npu_reset_wait() - wait while the device is reset
+ * @ndev: the device; no lock that a reset takes is held
+ *
+ * Not for longer than a reset takes, and not by the one who resets it.
+ *
+ * Return: whether it may work now.
+ */
+bool npu_reset_wait(struct npu_device *ndev)
+{
+	if (READ_ONCE(ndev->reset_task) == current || npu_device_is_gone(ndev))
+		return false;
+	/* Also when the reset was over before anybody could wait for it. */
+	return wait_event_killable_timeout(ndev->reset_done, !READ_ONCE(ndev->resetting),
+					   NPU_RESET_PATIENCE) > 0;
+}
+
+/* ---------------------------------------------------- errors of the bus, and its resets */
+
+static void npu_reset_hold(struct npu_device *ndev, bool held)
+{
+	mutex_lock(&ndev->stop_lock);
+	ndev->reset_held = held;
+	mutex_unlock(&ndev->stop_lock);
+}
+
+/* Nobody talks to it until the bus is done. */
+static void npu_reset_prepare(struct pci_dev *pdev)
+{
+	struct npu_device *ndev = pci_get_drvdata(pdev);
+
+	npu_reset_hold(ndev, true);
+	flush_work(&ndev->reset_work);
+	npu_device_die(ndev, "its bus resets it");
+}
+
+static void npu_reset_done(struct pci_dev *pdev)
+{
+	struct npu_device *ndev = pci_get_drvdata(pdev);
+
+	npu_reset_hold(ndev, false);
+	if (READ_ONCE(ndev->resetting))
+		npu_reset_queue(ndev);
+	flush_work(&ndev->reset_work);
+}
+
+static pci_ers_result_t npu_reset_error(struct pci_dev *pdev, pci_channel_state_t state)
+{
+	struct npu_device *ndev = pci_get_drvdata(pdev);
+
+	if (state == pci_channel_io_normal)
+		return PCI_ERS_RESULT_CAN_RECOVER;
+	if (state == pci_channel_io_perm_failure) {
+		npu_reset_end(ndev);
+		npu_reset_give_up(ndev, -ENODEV);
+		npu_reset_cancel(ndev);
+		return PCI_ERS_RESULT_DISCONNECT;
+	}
+	npu_reset_hold(ndev, true);
+	npu_device_die(ndev, "its bus reports an error");
+	return PCI_ERS_RESULT_NEED_RESET;
+}
+
+static pci_ers_result_t npu_reset_slot(struct pci_dev *pdev)
+{
+	pci_restore_state(pdev);
+	/* For the next time: some kernels forget what they have restored. */
+	pci_save_state(pdev);
+	return PCI_ERS_RESULT_RECOVERED;
+}
+
+const struct pci_error_handlers npu_reset_handlers = {
+	.error_detected = npu_reset_error,
+	.slot_reset = npu_reset_slot,
+	.resume = npu_reset_done,
+	.reset_prepare = npu_reset_prepare,
+	.reset_done = npu_reset_done,
+};
+
+/* -------------------------------------------------------------------------------- sysfs */
+
+static ssize_t npu_state_show(struct device *dev, struct device_attribute *attr, char *text)
+{
+	struct npu_device *ndev = dev_get_drvdata(dev);
+	const char *state = "working";
+
+	if (READ_ONCE(ndev->resetting))
+		state = "resetting";
+	else if (npu_device_is_dead(ndev))
+		state = "dead";
+	return sysfs_emit(text, "%s\n", state);
+}
+static DEVICE_ATTR_RO(npu_state);
+
+static ssize_t npu_resets_show(struct device *dev, struct device_attribute *attr, char *text)
+{
+	struct npu_device *ndev = dev_get_drvdata(dev);
+
+	return sysfs_emit(text, "%d\n", atomic_read(&ndev->resets));
+}
+static DEVICE_ATTR_RO(npu_resets);
+
+static ssize_t npu_reset_reason_show(struct device *dev, struct device_attribute *attr,
+				     char *text)
+{
+	struct npu_device *ndev = dev_get_drvdata(dev);
+	const char *why = READ_ONCE(ndev->reset_reason);
+
+	return sysfs_emit(text, "%s\n", why ?: "");
+}
+static DEVICE_ATTR_RO(npu_reset_reason);
+
+/* Anything that is written resets the device, and the write ends when it works again. */
+static ssize_t npu_reset_store(struct device *dev, struct device_attribute *attr,
+			       const char *text, size_t bytes)
+{
+	struct npu_device *ndev = dev_get_drvdata(dev);
+	int ret, idx;
+
+	ret = npu_device_enter(ndev, &idx);
+	if (ret)
+		return ret;
+	npu_device_die(ndev, "somebody asked for a reset");
+	npu_device_exit(ndev, idx);
+	flush_work(&ndev->reset_work);
+	return npu_device_is_dead(ndev) ? -ENODEV : bytes;
+}
+static DEVICE_ATTR_WO(npu_reset);
+
+static struct attribute *npu_reset_attrs[] = {
+	&dev_attr_npu_state.attr,
+	&dev_attr_npu_resets.attr,
+	&dev_attr_npu_reset_reason.attr,
+	&dev_attr_npu_reset.attr,
+	NULL
+};
+
+const struct attribute_group npu_reset_group = {
+	.attrs = npu_reset_attrs,
+};
