@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Runs in the guest: the kernel's test programs, then the library's errors of opening. Writes KTAP.
 . /lib/guest.sh
+export NPU_TELL_ERRNOS=1
 
 for program in /kselftest/*; do
 	echo "# ${program##*/}"

@@ -105,6 +105,34 @@ TEST_F(gem, too_large)
 	}
 }
 
+/* Buffers of the program's have one from the beginning, others when they are asked for it. */
+TEST_F(gem, no_offset_left)
+{
+	struct drm_prime_handle taken = { .fd = npu_udmabuf(PAGE, NULL) };
+	uint64_t bytes = npu_param(self->fd, DRM_NPU_PARAM_VA_END);
+	struct drm_npu_gem_create create = { 0 };
+	struct drm_npu_gem_info info = { 0 };
+	uint32_t last = 0;
+
+	ASSERT_GE(taken.fd, 0);
+	ASSERT_EQ(0, npu_call(self->fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &taken));
+	close(taken.fd);
+	/* They run out before memory does, of which these take none. */
+	while (bytes >= PAGE) {
+		create.size = bytes;
+		if (npu_call(self->fd, DRM_IOCTL_NPU_GEM_CREATE, &create))
+			bytes /= 2;
+		else
+			last = create.handle;
+	}
+	EXPECT_EQ(-ENOMEM, npu_call(self->fd, DRM_IOCTL_NPU_GEM_CREATE, &create));
+	info.handle = taken.handle;
+	EXPECT_EQ(-ENOSPC, npu_call(self->fd, DRM_IOCTL_NPU_GEM_INFO, &info));
+	/* Whoever lets go makes room. */
+	EXPECT_EQ(0, npu_close_handle(self->fd, last));
+	EXPECT_EQ(0, npu_call(self->fd, DRM_IOCTL_NPU_GEM_INFO, &info));
+}
+
 TEST_F(gem, unknown_flags)
 {
 	int bit;

@@ -41,10 +41,35 @@ static inline int npu_open(void)
 	return open(path ? path : "/dev/accel/accel0", O_RDWR | O_CLOEXEC);
 }
 
+/*
+ * Each errno of each call of the driver's is told of when a process meets it first, as
+ * tests/qemu/errnos wants to know: it compares them with what the header promises.
+ */
+static inline void npu_saw(unsigned long request, int error)
+{
+	static const char *const names[] = {
+		"GET_PARAM", "GEM_CREATE", "GEM_INFO", "CTX_CREATE", "CTX_DESTROY", "CTX_STATUS",
+		"VM_BIND", "QUEUE_CREATE", "QUEUE_DESTROY", "SEM_WAIT", "SEM_TO_SYNCOBJ",
+		"SYNCOBJ_TO_SEM",
+	};
+	static bool seen[sizeof(names) / sizeof(names[0])][256];
+	uint32_t which = _IOC_NR(request) - DRM_COMMAND_BASE;
+
+	if (_IOC_TYPE(request) != DRM_IOCTL_BASE || which >= sizeof(names) / sizeof(names[0]) ||
+	    error >= 256 || __atomic_exchange_n(&seen[which][error], true, __ATOMIC_RELAXED))
+		return;
+	if (getenv("NPU_TELL_ERRNOS"))
+		dprintf(STDOUT_FILENO, "# saw %s %s\n", names[which], strerrorname_np(error));
+}
+
 /* 0 or a negative errno. */
 static inline int npu_call(int fd, unsigned long request, void *argument)
 {
-	return ioctl(fd, request, argument) ? -errno : 0;
+	int error = ioctl(fd, request, argument) ? errno : 0;
+
+	if (error)
+		npu_saw(request, error);
+	return -error;
 }
 
 static inline uint64_t npu_param(int fd, uint32_t param)

@@ -37,9 +37,16 @@ FIXTURE_TEARDOWN(unbind)
 
 TEST_F(unbind, every_call_says_so)
 {
+	static const unsigned long others[] = {
+		DRM_IOCTL_NPU_GEM_INFO, DRM_IOCTL_NPU_CTX_STATUS, DRM_IOCTL_NPU_QUEUE_CREATE,
+		DRM_IOCTL_NPU_QUEUE_DESTROY, DRM_IOCTL_NPU_SEM_WAIT,
+		DRM_IOCTL_NPU_SEM_TO_SYNCOBJ, DRM_IOCTL_NPU_SYNCOBJ_TO_SEM,
+	};
 	struct drm_npu_gem_create create = { .size = PAGE };
 	struct drm_npu_ctx_create context = { 0 };
 	struct drm_npu_get_param get = { .param = DRM_NPU_PARAM_TIME };
+	unsigned char nothing[256] = { 0 };
+	unsigned int i;
 
 	self->gone = !driver_write("unbind", self->function);
 	ASSERT_TRUE(self->gone);
@@ -47,6 +54,8 @@ TEST_F(unbind, every_call_says_so)
 	EXPECT_EQ(-ENODEV, npu_call(self->fd, DRM_IOCTL_NPU_GEM_CREATE, &create));
 	EXPECT_EQ(-ENODEV, npu_call(self->fd, DRM_IOCTL_NPU_CTX_CREATE, &context));
 	EXPECT_EQ(-ENODEV, npu_bind(self->fd, self->lane.ctx, self->lane.handle, 0x20000000, PAGE));
+	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		EXPECT_EQ(-ENODEV, npu_call(self->fd, others[i], nothing));
 	EXPECT_EQ(-ENODEV, npu_context_destroy(self->fd, self->lane.ctx));
 	/* Mappings stay, doorbells do nothing. */
 	self->lane.ring[100] = 1;
