@@ -25,6 +25,8 @@
 #define BOOT_SECONDS 30
 #define PATIENCE_SECONDS 30
 #define POLL_US 50
+#define WAIT_SECONDS 10u
+#define WAIT_SECONDS_MAX 3600u
 
 /* What follows `sim:`, without the keys that are ours. */
 struct options {
@@ -34,6 +36,8 @@ struct options {
 	uint32_t spin_us;
 	bool small_pages;
 	uint32_t patience;
+	char record[CONFIG_BYTES], replay[CONFIG_BYTES]; /* files; "": none */
+	uint32_t wait_s; /* for the program in a replay */
 };
 
 static int parse_number(const char *key, const char *value, uint32_t low, uint32_t high,
@@ -51,6 +55,14 @@ static int parse_number(const char *key, const char *value, uint32_t low, uint32
 	return 0;
 }
 
+static int take_path(char path[CONFIG_BYTES], const char *value)
+{
+	if (!*value)
+		return npurt_fail(-EINVAL, "sim: record= and replay= need the name of a file");
+	strcpy(path, value);
+	return 0;
+}
+
 /* Takes one KEY=VALUE; what is not ours is the model's. */
 static int parse_key(struct options *options, const char *pair, bool *first)
 {
@@ -65,6 +77,12 @@ static int parse_key(struct options *options, const char *pair, bool *first)
 		return parse_number("spin", pair + 5, 0, 1000000, &options->spin_us);
 	if (!strncmp(pair, "patience=", 9))
 		return parse_number("patience", pair + 9, 1, 3600, &options->patience);
+	if (!strncmp(pair, "record=", 7))
+		return take_path(options->record, pair + 7);
+	if (!strncmp(pair, "replay=", 7))
+		return take_path(options->replay, pair + 7);
+	if (!strncmp(pair, "wait=", 5))
+		return parse_number("wait", pair + 5, 1, WAIT_SECONDS_MAX, &options->wait_s);
 	if (!strcmp(pair, "pages=4k"))
 		options->small_pages = true;
 	snprintf(options->config + used, sizeof(options->config) - used, "%c%s", *first ? '?' : '&',
@@ -84,6 +102,7 @@ static int parse_options(const char *text, struct options *options)
 		.memory_mib = MEMORY_MIB_DEFAULT,
 		.spin_us = NPU_MODEL_THREAD_SPIN_DEFAULT,
 		.patience = PATIENCE_SECONDS,
+		.wait_s = WAIT_SECONDS,
 	};
 	if (strlen(text) >= sizeof(copy))
 		return npurt_fail(-EINVAL, "sim: the device's name is longer than %zu characters",
@@ -96,7 +115,36 @@ static int parse_options(const char *text, struct options *options)
 	for (pair = keys ? strtok_r(keys, "&", &rest) : NULL; pair && !ret;
 	     pair = strtok_r(NULL, "&", &rest))
 		ret = parse_key(options, pair, &first);
+	if (!ret && *options->record && *options->replay)
+		return npurt_fail(-EINVAL, "sim: record and replay exclude each other");
 	return ret;
+}
+
+/* Before the device has been touched: a recording begins at power on. */
+static int begin_arrivals(struct sim *sim, const struct options *options)
+{
+	char error[NPURT_ERROR_BYTES / 2] = "";
+	int ret = 0;
+
+	if (*options->record)
+		ret = npu_model_thread_record(sim->model, options->record, error, sizeof(error));
+	else if (*options->replay)
+		ret = npu_model_thread_replay(sim->model, options->replay, options->wait_s,
+					      error, sizeof(error));
+	if (ret)
+		return npurt_fail(ret, "sim: %s", error);
+	sim->records = *options->record;
+	sim->replays = *options->replay;
+	return 0;
+}
+
+int sim_check_replay(struct sim *sim)
+{
+	char what[NPURT_ERROR_BYTES / 2];
+
+	if (!sim->replays || !npu_model_thread_replay_lapsed(sim->model, what, sizeof(what)))
+		return 0;
+	return npurt_fail(-EIO, "sim: this is not the run that was recorded: %s", what);
 }
 
 /* ----------------------------------------------------------------- firmware */
@@ -329,6 +377,15 @@ static int sim_get_counters(struct npurt_backend *backend, struct npurt_device_c
 
 /* ----------------------------------------------------------- opening, closing */
 
+static void note_replay(struct sim *sim)
+{
+	char what[NPURT_ERROR_BYTES / 2];
+
+	if (npu_model_thread_replay_lapsed(sim->model, what, sizeof(what)))
+		npurt_log_line(sim->base.log, NPURT_LOG_ERROR,
+			       "sim: this was not the run that was recorded: %s", what);
+}
+
 static void sim_close(struct npurt_backend *backend)
 {
 	struct sim *sim = sim_of(backend);
@@ -337,6 +394,11 @@ static void sim_close(struct npurt_backend *backend)
 	if (sim->model)
 		sim_write(sim, NPU_REG_IRQ_ENABLE, 0);
 	sim_events_fini(sim);
+	if (sim->records && npu_model_thread_record_end(sim->model))
+		npurt_log_line(sim->base.log, NPURT_LOG_ERROR,
+			       "sim: the recording is not complete: its file could not be written");
+	if (sim->replays)
+		note_replay(sim);
 	npu_model_thread_destroy(sim->model);
 	sim_memory_fini(sim);
 	pthread_mutex_destroy(&sim->memory_lock);
@@ -451,6 +513,8 @@ int npurt_sim_open(const char *config, const struct npurt_log *log, struct npurt
 	ret = make_memory(sim, &options);
 	if (!ret)
 		ret = make_model(sim, &options);
+	if (!ret)
+		ret = begin_arrivals(sim, &options);
 	if (!ret)
 		ret = sim_contexts_init(sim);
 	if (!ret)

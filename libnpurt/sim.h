@@ -61,6 +61,7 @@ struct sim {
 	struct npurt_backend base;
 	struct npu_model_thread *model;
 	bool small_pages;
+	bool records, replays; /* what arrives */
 	uint32_t contexts, queues, semaphores;
 	uint64_t firmware_dma; /* its image, for every reset; 0 before the first start */
 	size_t firmware_bytes;
@@ -177,6 +178,9 @@ static inline bool sim_context_is_lost(struct sim_context *context)
 
 /** sim_boot() - start the firmware of a device that has been reset, and greet it */
 int sim_boot(struct sim *sim);
+
+/** sim_check_replay() - -EIO when a replay was given up, as the program does something else */
+int sim_check_replay(struct sim *sim);
 
 /* ---------------------------------------------------------------- sim_memory.c */
 

@@ -110,7 +110,7 @@ static int check_alive(struct sim_context *context)
 		return sim_fail_lost(context);
 	if (__atomic_load_n(&context->stopped, __ATOMIC_ACQUIRE))
 		return npurt_fail(-EIO, "sim: a queue of the context has stopped");
-	return 0;
+	return sim_check_replay(context->sim);
 }
 
 /* Until the semaphore is there, or something else ends the wait. */

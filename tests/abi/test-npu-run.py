@@ -91,6 +91,20 @@ class Tests:
             seen.add((found["cycles"], found["cycles_warm"], str([layer["cycles"] for layer in found["layers"]])))
         return "" if len(seen) == 1 else "cycles differ between processes: %s" % seen
 
+    def check_replay(self):
+        """A recording of what arrives, and a replay of it that has the same cycles."""
+        words = ["--json", "--iterations", "6", "--queue-depth", "3"]
+        recorded, replayed = (
+            self.npu_run.json(self.model, "--device", "sim:?pages=4k&%s=%s" % (key, self.path("arrivals")), *words)
+            for key in ["record", "wait=300&replay"])
+        with open(self.path("arrivals")) as file:
+            lines = file.read().splitlines()
+        if lines[0] != "npu-arrivals 1" or not any(" ring " in line for line in lines):
+            return "the recording begins with %s" % lines[:5]
+        for found in [recorded, replayed]:
+            del found["device"], found["latency_ns"]
+        return "" if recorded == replayed else "%s\n%s" % (recorded, replayed)
+
     def check_utilization(self):
         """Useful MACs over cycles times peak: 4 clusters of 256 fp16 MACs."""
         found = self.json()
@@ -205,12 +219,18 @@ def check_failures(tap, npu_run, tests):
         file.write(bytes(100))
     with open(path("bad.png"), "wb") as file:
         file.write(b"\x89PNG\r\n\x1a\nnothing more")
+    with open(path("bad-arrivals"), "w") as file:
+        file.write("npu-arrivals 1\n0 write 0x10c 0x1\n9 ring 99\n")
     for name, words, says in [
             ("a model that is not there", [path("none.npu")], ["none.npu", "No such file"]),
             ("a folder as model", [tests.folder], []),
             ("an unknown device", [model, "--device", "toaster:"], ["toaster"]),
             ("an unknown configuration", [model, "--device", "sim:npu-v9"], ["npu-v9"]),
             ("a model for another device", [model, "--device", "sim:lowpower-v3"], ["lowpower-v3", "npu-v3"]),
+            ("a recording that is none", [model, "--device", "sim:?replay=" + path("wide.npy")], ["npu-arrivals 1"]),
+            ("a recording with a bad line", [model, "--device", "sim:?replay=" + path("bad-arrivals")],
+             ["bad-arrivals", "a line that is no arrival of this device"]),
+            ("a recording of nobody", [model, "--device", "sim:?replay="], ["the name of a file"]),
             ("an input nobody knows", [model, "--input", "nobody=" + path("digit.npy")], ["nobody", INPUT]),
             ("an output nobody knows", [model, "--output", "nobody=" + path("x.npy")], ["nobody", OUTPUT]),
             ("an input that is not there", [model, "--input", path("none.npy")], ["none.npy", "No such file"]),
@@ -235,6 +255,7 @@ def main():
         tap.run("npu-run --json", tests.check_json)
         tap.run("npu-run: layers sum to the task", tests.check_layers)
         tap.run("npu-run: cycles are the same in each process", tests.check_determinism)
+        tap.run("npu-run: record and replay", tests.check_replay)
         tap.run("npu-run: use of the MAC array", tests.check_utilization)
         tap.run("npu-run: text", tests.check_text)
         tap.run("npu-run: kinds of input", tests.check_inputs)

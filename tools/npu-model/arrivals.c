@@ -14,32 +14,51 @@
 #define TITLE		"npu-arrivals 1"
 #define LINE_BYTES	96
 
-static const char *const words[] = {
+static const char *const words[NPU_ARRIVAL_KINDS] = {
 	[NPU_ARRIVAL_RING] = "ring",
 	[NPU_ARRIVAL_SIGNAL] = "signal",
 	[NPU_ARRIVAL_EMPTY] = "empty",
+	[NPU_ARRIVAL_WRITE] = "write",
 };
 
 static void write_line(char line[LINE_BYTES], const struct npu_arrival *arrival)
 {
-	if (arrival->kind == NPU_ARRIVAL_SIGNAL)
-		snprintf(line, LINE_BYTES, "%" PRIu64 " signal %u 0x%" PRIx64 "\n", arrival->cycle,
-			 arrival->queue, arrival->value);
-	else
-		snprintf(line, LINE_BYTES, "%" PRIu64 " %s %u\n", arrival->cycle,
-			 words[arrival->kind], arrival->queue);
+	const char *word = words[arrival->kind];
+
+	switch (arrival->kind) {
+	case NPU_ARRIVAL_SIGNAL:
+		snprintf(line, LINE_BYTES, "%" PRIu64 " %s %u 0x%" PRIx64 "\n", arrival->cycle, word,
+			 arrival->where, arrival->value);
+		break;
+	case NPU_ARRIVAL_WRITE:
+		snprintf(line, LINE_BYTES, "%" PRIu64 " %s 0x%x 0x%" PRIx64 "\n", arrival->cycle,
+			 word, arrival->where, arrival->value);
+		break;
+	default:
+		snprintf(line, LINE_BYTES, "%" PRIu64 " %s %u\n", arrival->cycle, word,
+			 arrival->where);
+	}
 }
 
-static void write_down(struct npu_model *model, enum npu_arrival_kind kind, unsigned int queue,
+static void write_down(struct npu_model *model, enum npu_arrival_kind kind, uint32_t where,
 		       uint64_t value)
 {
 	const struct npu_arrival arrival = {
-		.cycle = model->now, .kind = kind, .queue = (uint8_t)queue, .value = value,
+		.cycle = model->now, .kind = kind, .where = where, .value = value,
 	};
 	char line[LINE_BYTES];
 
 	write_line(line, &arrival);
 	fputs(line, model->arrivals.record);
+}
+
+/* ------------------------------------------------------------------------ replay */
+
+/* Whether an arrival is brought about by the replay itself, or at least awaited. */
+static bool comes(const struct npu_arrivals *arrivals, const struct npu_arrival *arrival)
+{
+	return arrival->kind != NPU_ARRIVAL_EMPTY &&
+	       (arrivals->patient || arrival->kind != NPU_ARRIVAL_WRITE);
 }
 
 /* Set the alarm for the next one that comes from outside. */
@@ -48,7 +67,7 @@ static void expect_next(struct npu_model *model)
 	struct npu_arrivals *arrivals = &model->arrivals;
 
 	while (arrivals->next < arrivals->count &&
-	       arrivals->list[arrivals->next].kind == NPU_ARRIVAL_EMPTY)
+	       !comes(arrivals, &arrivals->list[arrivals->next]))
 		arrivals->next++;
 	if (arrivals->next < arrivals->count)
 		npu_event_schedule(&model->events, &arrivals->event,
@@ -57,21 +76,33 @@ static void expect_next(struct npu_model *model)
 
 static void handle_arrival(struct npu_model *model, struct npu_alarm *event)
 {
-	const struct npu_arrival *arrival = &model->arrivals.list[model->arrivals.next++];
+	struct npu_arrivals *arrivals = &model->arrivals;
+	const struct npu_arrival *arrival = &arrivals->list[arrivals->next];
 
 	(void)event;
+	if (arrival->kind == NPU_ARRIVAL_WRITE) {
+		arrivals->wait = NPU_ARRIVAL_WAIT_WRITE;
+		return;
+	}
+	arrivals->next++;
 	expect_next(model);
 	if (arrival->kind == NPU_ARRIVAL_RING)
-		npu_command_doorbell(model, arrival->queue);
+		npu_command_doorbell(model, arrival->where);
 	else
-		npu_command_signal(model, arrival->queue, arrival->value);
+		npu_command_signal(model, arrival->where, arrival->value);
+}
+
+/* All of a patient replay has been replayed: the host is on its own again. */
+static bool is_over(const struct npu_arrivals *arrivals)
+{
+	return arrivals->patient && arrivals->next == arrivals->count;
 }
 
 bool npu_arrival_door(struct npu_model *model, enum npu_arrival_kind kind, unsigned int queue,
 		      uint64_t value)
 {
 	if (model->arrivals.list)
-		return false;
+		return is_over(&model->arrivals);
 	if (model->arrivals.record)
 		write_down(model, kind, queue, value);
 	return true;
@@ -79,7 +110,7 @@ bool npu_arrival_door(struct npu_model *model, enum npu_arrival_kind kind, unsig
 
 static bool is_look(const struct npu_arrival *arrival, unsigned int queue)
 {
-	return arrival->kind == NPU_ARRIVAL_EMPTY && arrival->queue == queue;
+	return arrival->kind == NPU_ARRIVAL_EMPTY && arrival->where == queue;
 }
 
 /*
@@ -90,31 +121,120 @@ static bool was_empty(struct npu_model *model, unsigned int queue)
 {
 	struct npu_arrivals *arrivals = &model->arrivals;
 	size_t i = arrivals->looked[queue];
-	bool empty;
+	bool empty = false;
 
-	for (; i < arrivals->count; i++) {
+	for (; !empty && i < arrivals->count && arrivals->list[i].cycle <= model->now; i++) {
 		if (!is_look(&arrivals->list[i], queue))
 			continue;
-		if (arrivals->list[i].cycle >= model->now)
-			break;
-		arrivals->missing++;
+		empty = arrivals->list[i].cycle == model->now;
+		arrivals->missing += !empty;
 	}
-	empty = i < arrivals->count && arrivals->list[i].cycle == model->now;
-	arrivals->looked[queue] = i + empty;
+	arrivals->looked[queue] = i;
 	return empty;
 }
 
-bool npu_arrival_look(struct npu_model *model, unsigned int queue, bool there)
+/* A packet was there in the recording: it is now, or will be. */
+static bool await_packet(struct npu_model *model, unsigned int queue, bool there, bool fetch)
+{
+	struct npu_arrivals *arrivals = &model->arrivals;
+
+	/* What comes after the last line is not in the recording. */
+	if (there || !arrivals->count || model->now >= arrivals->list[arrivals->count - 1].cycle)
+		return there;
+	if (!fetch)
+		return true;
+	arrivals->wait = NPU_ARRIVAL_WAIT_PACKET;
+	arrivals->awaited = queue;
+	return false;
+}
+
+bool npu_arrival_look(struct npu_model *model, unsigned int queue, bool there, bool fetch)
 {
 	if (model->arrivals.list) {
 		if (was_empty(model, queue))
 			return false;
+		if (model->arrivals.patient)
+			return await_packet(model, queue, there, fetch);
 		model->arrivals.missing += !there;
 		return there;
 	}
 	if (model->arrivals.record && !there)
 		write_down(model, NPU_ARRIVAL_EMPTY, queue, 0);
 	return there;
+}
+
+static bool has_influence(uint32_t offset)
+{
+	switch (offset) {
+	case NPU_REG_BOOT_CONTROL:
+	case NPU_REG_MAILBOX_TO_FW_SEND:
+	case NPU_REG_MAILBOX_TO_HOST_SEND:
+	case NPU_REG_CONTEXT_UPDATE:
+	case NPU_REG_TLB_INVALIDATE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool is_next(const struct npu_arrivals *arrivals, uint32_t offset, uint32_t value)
+{
+	const struct npu_arrival *arrival = &arrivals->list[arrivals->next];
+
+	return arrivals->wait == NPU_ARRIVAL_WAIT_WRITE && arrival->where == offset &&
+	       arrival->value == value;
+}
+
+bool npu_model_write_may_come(const struct npu_model *model, uint32_t offset, uint32_t value)
+{
+	const struct npu_arrivals *arrivals = &model->arrivals;
+
+	return !arrivals->list || !arrivals->patient || is_over(arrivals) ||
+	       !has_influence(offset) || is_next(arrivals, offset, value);
+}
+
+void npu_arrival_write(struct npu_model *model, uint32_t offset, uint32_t value)
+{
+	struct npu_arrivals *arrivals = &model->arrivals;
+
+	if (!has_influence(offset))
+		return;
+	if (arrivals->record)
+		write_down(model, NPU_ARRIVAL_WRITE, offset, value);
+	if (!arrivals->list || is_over(arrivals) || !is_next(arrivals, offset, value))
+		return;
+	arrivals->wait = NPU_ARRIVAL_WAIT_NONE;
+	arrivals->next++;
+	expect_next(model);
+}
+
+void npu_arrivals_look_again(struct npu_model *model)
+{
+	/* A write ends the wait for it itself; for a packet the ring is looked at again. */
+	if (model->arrivals.wait == NPU_ARRIVAL_WAIT_PACKET)
+		model->arrivals.wait = NPU_ARRIVAL_WAIT_NONE;
+}
+
+bool npu_model_awaits_host(const struct npu_model *model, char *text, size_t size)
+{
+	const struct npu_arrivals *arrivals = &model->arrivals;
+	const struct npu_arrival *arrival;
+
+	if (!npu_arrivals_wait(arrivals))
+		return false;
+	if (!size)
+		return true;
+	if (arrivals->wait == NPU_ARRIVAL_WAIT_PACKET) {
+		snprintf(text, size,
+			 "at cycle %" PRIu64 " the recording has a packet in queue %u, which has "
+			 "not been written", model->now, arrivals->awaited);
+		return true;
+	}
+	arrival = &arrivals->list[arrivals->next];
+	snprintf(text, size,
+		 "at cycle %" PRIu64 " the recording has a write of 0x%" PRIx64 " to register 0x%x, "
+		 "which has not been made", model->now, arrival->value, arrival->where);
+	return true;
 }
 
 /* ------------------------------------------------------------------------- files */
@@ -136,25 +256,40 @@ int npu_model_record(struct npu_model *model, const char *path, char *error, siz
 	return 0;
 }
 
+static bool parse_rest(const struct npu_model *model, const char *rest, struct npu_arrival *arrival)
+{
+	switch (arrival->kind) {
+	case NPU_ARRIVAL_WRITE:
+		return sscanf(rest, " 0x%" SCNx32 " 0x%" SCNx64, &arrival->where,
+			      &arrival->value) == 2 &&
+		       has_influence(arrival->where) && arrival->value <= UINT32_MAX;
+	case NPU_ARRIVAL_SIGNAL:
+		if (sscanf(rest, " %" SCNu32 " 0x%" SCNx64, &arrival->where, &arrival->value) != 2)
+			return false;
+		break;
+	case NPU_ARRIVAL_KINDS:
+		return false;
+	default:
+		if (sscanf(rest, " %" SCNu32, &arrival->where) != 1)
+			return false;
+	}
+	return arrival->where < model->config.queues && arrival->where < NPU_ARRIVAL_QUEUES;
+}
+
 /* A line is what would be written of its arrival, and nothing else. */
 static bool parse(const struct npu_model *model, const char *line, struct npu_arrival *arrival)
 {
 	char word[8], text[LINE_BYTES];
-	unsigned int queue;
 	int used = 0;
 
-	if (sscanf(line, "%" SCNu64 " %7s %u%n", &arrival->cycle, word, &queue, &used) != 3 ||
-	    queue >= model->config.queues || queue >= NPU_ARRIVAL_QUEUES ||
+	if (sscanf(line, "%" SCNu64 " %7s%n", &arrival->cycle, word, &used) != 2 ||
 	    arrival->cycle == UINT64_MAX)
 		return false;
-	arrival->queue = (uint8_t)queue;
-	for (arrival->kind = 0; arrival->kind <= NPU_ARRIVAL_EMPTY; arrival->kind++) {
+	for (arrival->kind = 0; arrival->kind < NPU_ARRIVAL_KINDS; arrival->kind++) {
 		if (!strcmp(word, words[arrival->kind]))
 			break;
 	}
-	if (arrival->kind > NPU_ARRIVAL_EMPTY ||
-	    (arrival->kind == NPU_ARRIVAL_SIGNAL &&
-	     sscanf(line + used, " %" SCNx64, &arrival->value) != 1))
+	if (!parse_rest(model, line + used, arrival))
 		return false;
 	write_line(text, arrival);
 	return !strcmp(text, line);
@@ -210,7 +345,8 @@ static int read_file(struct npu_model *model, FILE *file, const char *path, char
 	return 0;
 }
 
-int npu_model_replay(struct npu_model *model, const char *path, char *error, size_t size)
+static int begin_replay(struct npu_model *model, const char *path, bool patient, char *error,
+			size_t size)
 {
 	FILE *file;
 	int result;
@@ -225,10 +361,26 @@ int npu_model_replay(struct npu_model *model, const char *path, char *error, siz
 		npu_arrivals_release(model);
 		return result;
 	}
+	model->arrivals.patient = patient;
 	model->arrivals.event.handle = handle_arrival;
 	model->arrivals.event.rank = NPU_RANK_ARRIVAL;
 	expect_next(model);
 	return 0;
+}
+
+int npu_model_replay(struct npu_model *model, const char *path, char *error, size_t size)
+{
+	return begin_replay(model, path, false, error, size);
+}
+
+int npu_model_replay_patiently(struct npu_model *model, const char *path, char *error, size_t size)
+{
+	return begin_replay(model, path, true, error, size);
+}
+
+void npu_model_replay_end(struct npu_model *model)
+{
+	npu_arrivals_release(model);
 }
 
 uint64_t npu_model_missing(const struct npu_model *model)

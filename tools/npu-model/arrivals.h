@@ -21,13 +21,22 @@ enum npu_arrival_kind {
 	NPU_ARRIVAL_RING,	/* a doorbell */
 	NPU_ARRIVAL_SIGNAL,	/* the host signals a semaphore */
 	NPU_ARRIVAL_EMPTY,	/* the device looked at a ring and its next packet was not there */
+	NPU_ARRIVAL_WRITE,	/* the host wrote to a register that has an influence on time */
+	NPU_ARRIVAL_KINDS,
 };
 
 struct npu_arrival {
 	uint64_t cycle;
-	uint64_t value;		/* of SIGNAL */
-	uint8_t kind;		/* enum npu_arrival_kind */
-	uint8_t queue;
+	uint64_t value;		/* of SIGNAL, WRITE */
+	uint32_t where;		/* queue; of WRITE: offset of the register */
+	uint32_t kind;		/* enum npu_arrival_kind */
+};
+
+/* What a patient replay waits for. */
+enum npu_arrival_wait {
+	NPU_ARRIVAL_WAIT_NONE,
+	NPU_ARRIVAL_WAIT_PACKET,	/* in the ring of queue @awaited */
+	NPU_ARRIVAL_WAIT_WRITE,		/* the next arrival */
 };
 
 /**
@@ -39,6 +48,8 @@ struct npu_arrival {
  * @event:	when @next is due
  * @missing:	packets that were not there at the cycle of the recording, and looks in vain that were
  *	not made again
+ * @patient:	time stands still for what the recording has and the host has not done yet
+ * @wait:	it does so now: enum npu_arrival_wait
  */
 struct npu_arrivals {
 	FILE *record;
@@ -48,6 +59,9 @@ struct npu_arrivals {
 	size_t looked[NPU_ARRIVAL_QUEUES];
 	struct npu_alarm event;
 	uint64_t missing;
+	bool patient;
+	uint32_t wait;
+	uint32_t awaited;
 };
 
 /**
@@ -61,10 +75,24 @@ bool npu_arrival_door(struct npu_model *model, enum npu_arrival_kind kind, unsig
 /**
  * npu_arrival_look() - the device looks whether a queue's next packet is there
  * @there:	whether it is in memory
+ * @fetch:	it would be taken now; otherwise another look follows
  *
- * Returns whether it counts as there: in a replay if it was in the recording.
+ * Returns whether it counts as there: in a replay if it was in the recording. When it was and has
+ * to be waited for, a fetch is told false, and npu_arrivals_wait() is true.
  */
-bool npu_arrival_look(struct npu_model *model, unsigned int queue, bool there);
+bool npu_arrival_look(struct npu_model *model, unsigned int queue, bool there, bool fetch);
+
+/** npu_arrival_write() - the host writes to a register: one that is recorded is, or was awaited */
+void npu_arrival_write(struct npu_model *model, uint32_t offset, uint32_t value);
+
+/** npu_arrivals_wait() - whether time stands still until the host has done something */
+static inline bool npu_arrivals_wait(const struct npu_arrivals *arrivals)
+{
+	return arrivals->wait != NPU_ARRIVAL_WAIT_NONE;
+}
+
+/** npu_arrivals_look_again() - whether what is waited for has been done is to be found out */
+void npu_arrivals_look_again(struct npu_model *model);
 
 /** npu_arrivals_release() - end recording and replay */
 void npu_arrivals_release(struct npu_model *model);

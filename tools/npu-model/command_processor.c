@@ -32,13 +32,14 @@ static uint64_t packet_address(const struct npu_queue *queue)
 	return queue->ring + NPU_RING_PACKETS_OFFSET + slot * NPU_PACKET_BYTES;
 }
 
-/* Whether the next packet is there. */
-static bool header_valid(struct npu_model *model, const struct npu_queue *queue, uint32_t header)
+/* Whether the next packet is there; @fetch: to be taken. */
+static bool header_valid(struct npu_model *model, const struct npu_queue *queue, uint32_t header,
+			 bool fetch)
 {
 	bool phase = header & NPU_PACKET_PHASE;
 	bool there = phase == !(queue->read_index >> queue->log2 & 1);
 
-	return npu_arrival_look(model, (unsigned int)(queue - model->command.queue), there);
+	return npu_arrival_look(model, (unsigned int)(queue - model->command.queue), there, fetch);
 }
 
 /* The next packet's header: NULL when the ring's memory is gone. */
@@ -82,7 +83,7 @@ bool npu_queue_set_sleeping(struct npu_model *model, struct npu_queue *queue,
 	 * The other half of the producer's order (header, full fence, sleeping flag): either it
 	 * sees the flag, or its header is seen here.
 	 */
-	return header && header_valid(model, queue, npu_load32(header, __ATOMIC_SEQ_CST));
+	return header && header_valid(model, queue, npu_load32(header, __ATOMIC_SEQ_CST), false);
 }
 
 void npu_queue_clear_sleeping(struct npu_model *model, struct npu_queue *queue)
@@ -198,8 +199,11 @@ static void fetch_from_ring(struct npu_model *model, struct npu_slot *slot)
 		return;
 	}
 	first = npu_load32(header, __ATOMIC_ACQUIRE);
-	if (!header_valid(model, queue, first)) {
-		go_empty(model, slot);
+	if (!header_valid(model, queue, first, true)) {
+		if (npu_arrivals_wait(&model->arrivals))
+			npu_slot_delay(model, slot, NPU_PHASE_FETCH, 0);
+		else
+			go_empty(model, slot);
 		return;
 	}
 	/* One copy, header included: whatever user space stores later is not looked at. */

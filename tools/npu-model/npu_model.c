@@ -168,6 +168,14 @@ static uint64_t core_until(const struct npu_alarm *event, uint64_t limit)
 	return until < limit ? until : limit;
 }
 
+/* Whether what arrives now comes in its place among the events of this cycle. */
+static bool may_arrive(const struct npu_model *model)
+{
+	const struct npu_alarm *next = npu_event_first(&model->events);
+
+	return !next || next->time > model->now || next->rank >= NPU_RANK_ARRIVAL;
+}
+
 bool npu_model_run(struct npu_model *model, uint64_t max_cycles)
 {
 	uint64_t limit;
@@ -175,7 +183,8 @@ bool npu_model_run(struct npu_model *model, uint64_t max_cycles)
 	if (max_cycles > RUN_CYCLES_MAX)
 		max_cycles = RUN_CYCLES_MAX;
 	limit = model->now + max_cycles;
-	while (!idle(model)) {
+	npu_arrivals_look_again(model);
+	while (!npu_arrivals_wait(&model->arrivals) && !idle(model)) {
 		struct npu_alarm *event = npu_event_first(&model->events);
 		uint64_t core_time = npu_core_time(model);
 		bool core = core_is_next(core_time, event);
@@ -192,10 +201,11 @@ bool npu_model_run(struct npu_model *model, uint64_t max_cycles)
 		model->now = event->time;
 		event->handle(model, event);
 		/* One operation may take this program long: whoever waits need not wait for two. */
-		if (model->yield && __atomic_load_n(model->yield, __ATOMIC_RELAXED))
-			return idle(model);
+		if (model->yield && __atomic_load_n(model->yield, __ATOMIC_RELAXED) &&
+		    may_arrive(model))
+			break;
 	}
-	return true;
+	return !npu_arrivals_wait(&model->arrivals) && idle(model);
 }
 
 uint64_t npu_model_time(const struct npu_model *model)

@@ -109,8 +109,9 @@ void npu_model_doorbell(struct npu_model *model, unsigned int queue, uint32_t of
  * @path:	of the file, written anew
  * @error:	receives a sentence when that fails, if @size is not 0
  *
- * Arrivals are doorbells, signals of the host, and which packets are there when the device looks. What
- * the host writes to registers is not recorded. Manual: arrivals.rst. Returns 0 or a negative errno.
+ * Arrivals are doorbells, signals of the host, which packets are there when the device looks, and
+ * writes to registers that have an influence on device time. Manual: arrivals.rst. Returns 0 or a
+ * negative errno.
  */
 int npu_model_record(struct npu_model *model, const char *path, char *error, size_t size);
 
@@ -122,10 +123,38 @@ int npu_model_record_end(struct npu_model *model);
 /**
  * npu_model_replay() - have everything arrive as in a recording, from the same cycle on
  *
- * From now on the host's own doorbells do nothing; the recorded ones come in their cycles, and a packet
- * counts as there when it was. The host has to have written it by then. Returns as npu_model_record().
+ * From now on the host's own doorbells do nothing; the recorded ones come in their cycles, and a
+ * packet counts as there when it was. The host has to have written it by then. What the host writes
+ * to registers is its own business. Returns as npu_model_record().
  */
 int npu_model_replay(struct npu_model *model, const char *path, char *error, size_t size);
+
+/**
+ * npu_model_replay_patiently() - the same for a host that runs again as it did in the recording
+ *
+ * Time stands still until the host has written what the recording finds, and made the writes it
+ * has: npu_model_run() returns false then. The recording has to have begun at power on, as the
+ * replay does.
+ */
+int npu_model_replay_patiently(struct npu_model *model, const char *path, char *error, size_t size);
+
+/**
+ * npu_model_awaits_host() - whether time stands still in a patient replay
+ * @text:	receives a sentence that says for what, if @size is not 0
+ */
+bool npu_model_awaits_host(const struct npu_model *model, char *text, size_t size);
+
+/**
+ * npu_model_write_may_come() - false while a host's write to a register has to wait for its turn
+ *
+ * Always true but in a patient replay. Who asks makes the write only when this is true.
+ */
+bool npu_model_write_may_come(const struct npu_model *model, uint32_t offset, uint32_t value);
+
+/**
+ * npu_model_replay_end() - go on without the rest of a replay
+ */
+void npu_model_replay_end(struct npu_model *model);
 
 /**
  * npu_model_missing() - looks for packets of a replay that found none where the recording had one,

@@ -34,6 +34,9 @@
 
 #define NS_PER_SECOND	1000000000ull
 
+/* A replay that waits for a packet looks that often whether it is there. */
+#define HOST_POLL_NS	200000ull
+
 /* Turns of the spin loop between two looks at the clock. */
 #define SPIN_TURNS	64
 
@@ -48,6 +51,13 @@ struct npu_model_thread {
 	_Atomic bool stop;
 	_Atomic uint32_t asleep;	/* futex: 1 while the thread sleeps */
 	_Atomic uint64_t time;
+
+	/* Replays; under @lock */
+	pthread_cond_t turn;		/* a write's turn may have come */
+	uint64_t patience_ns;		/* 0: there is no replay */
+	uint64_t awaited_at;		/* cycle at which the host is waited for */
+	uint64_t awaited_since;		/* ... by the clock; 0: it is not */
+	char lapse[256];		/* what the host did not do; "": nothing */
 };
 
 static uint64_t clock_ns(void)
@@ -180,6 +190,37 @@ static void make_room(struct npu_model_thread *thread)
 	pthread_mutex_lock(&thread->lock);
 }
 
+static void replay_lapsed(struct npu_model_thread *thread, const char *what)
+{
+	snprintf(thread->lapse, sizeof(thread->lapse), "%s within %llu s", what,
+		 (unsigned long long)(thread->patience_ns / NS_PER_SECOND));
+	npu_model_replay_end(thread->model);
+	pthread_cond_broadcast(&thread->turn);
+}
+
+/*
+ * Time stands still in a replay until the host has done what it did. Those whose writes wait for
+ * their turn are let in; packets come without a word.
+ */
+static void await_host(struct npu_model_thread *thread)
+{
+	uint64_t now = clock_ns();
+	char what[200];
+
+	npu_model_awaits_host(thread->model, what, sizeof(what));
+	if (!thread->awaited_since || thread->awaited_at != npu_model_time(thread->model)) {
+		thread->awaited_since = now;
+		thread->awaited_at = npu_model_time(thread->model);
+	}
+	if (now - thread->awaited_since >= thread->patience_ns) {
+		replay_lapsed(thread, what);
+		return;
+	}
+	pthread_mutex_unlock(&thread->lock);
+	doze(thread, now + HOST_POLL_NS);
+	pthread_mutex_lock(&thread->lock);
+}
+
 static void *run(void *opaque)
 {
 	struct npu_model_thread *thread = opaque;
@@ -194,8 +235,12 @@ static void *run(void *opaque)
 						    CHUNK_CYCLES_FIRMWARE : CHUNK_CYCLES);
 		atomic_store_explicit(&thread->time, npu_model_time(thread->model),
 				      memory_order_release);
+		if (thread->patience_ns)
+			pthread_cond_broadcast(&thread->turn);
 		make_room(thread);
-		if (done && !wanted(thread))
+		if (npu_model_awaits_host(thread->model, NULL, 0))
+			await_host(thread);
+		else if (done && !wanted(thread))
 			idle(thread);
 	}
 	pthread_mutex_unlock(&thread->lock);
@@ -234,6 +279,8 @@ void npu_model_thread_register_write(struct npu_model_thread *thread, uint32_t o
 				     uint32_t value)
 {
 	enter(thread);
+	while (!npu_model_write_may_come(thread->model, offset, value))
+		pthread_cond_wait(&thread->turn, &thread->lock);
 	npu_model_register_write(thread->model, offset, value);
 	leave(thread, true);
 }
@@ -291,6 +338,51 @@ uint64_t npu_model_thread_time(const struct npu_model_thread *thread)
 	return atomic_load_explicit(&thread->time, memory_order_acquire);
 }
 
+int npu_model_thread_record(struct npu_model_thread *thread, const char *path, char *error,
+			    size_t size)
+{
+	int result;
+
+	enter(thread);
+	result = npu_model_record(thread->model, path, error, size);
+	leave(thread, false);
+	return result;
+}
+
+int npu_model_thread_record_end(struct npu_model_thread *thread)
+{
+	int result;
+
+	enter(thread);
+	result = npu_model_record_end(thread->model);
+	leave(thread, false);
+	return result;
+}
+
+int npu_model_thread_replay(struct npu_model_thread *thread, const char *path,
+			    unsigned int patience_s, char *error, size_t size)
+{
+	int result;
+
+	enter(thread);
+	result = npu_model_replay_patiently(thread->model, path, error, size);
+	if (!result)
+		thread->patience_ns = patience_s * NS_PER_SECOND;
+	leave(thread, true);
+	return result;
+}
+
+bool npu_model_thread_replay_lapsed(struct npu_model_thread *thread, char *text, size_t size)
+{
+	bool lapsed;
+
+	enter(thread);
+	lapsed = thread->lapse[0];
+	snprintf(text, size, "%s", thread->lapse);
+	leave(thread, false);
+	return lapsed;
+}
+
 /* The thread must not be the one that handles the application's signals. */
 static int start(struct npu_model_thread *thread)
 {
@@ -328,9 +420,11 @@ struct npu_model_thread *npu_model_thread_create(const char *config,
 	if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
 		thread->spin_ns = spin_us * 1000ull;
 	pthread_mutex_init(&thread->lock, NULL);
+	pthread_cond_init(&thread->turn, NULL);
 	if (!start(thread))
 		return thread;
 	reason = "npu-model: the system refuses another thread (see ulimit -u)";
+	pthread_cond_destroy(&thread->turn);
 	pthread_mutex_destroy(&thread->lock);
 	npu_model_destroy(thread->model);
 	free(thread);
@@ -347,6 +441,7 @@ void npu_model_thread_destroy(struct npu_model_thread *thread)
 	atomic_store(&thread->stop, true);
 	wake(thread);
 	pthread_join(thread->thread, NULL);
+	pthread_cond_destroy(&thread->turn);
 	pthread_mutex_destroy(&thread->lock);
 	npu_model_destroy(thread->model);
 	free(thread);

@@ -90,4 +90,30 @@ void npu_model_thread_power_cycle(struct npu_model_thread *thread);
  */
 uint64_t npu_model_thread_time(const struct npu_model_thread *thread);
 
+/**
+ * npu_model_thread_record() - see npu_model_record(); before anything else is done with the device
+ */
+int npu_model_thread_record(struct npu_model_thread *thread, const char *path, char *error,
+			    size_t size);
+
+/**
+ * npu_model_thread_record_end() - see npu_model_record_end()
+ */
+int npu_model_thread_record_end(struct npu_model_thread *thread);
+
+/**
+ * npu_model_thread_replay() - see npu_model_replay_patiently(); before anything else is done
+ * @patience_s:	seconds to wait for the host; then the replay is given up
+ *
+ * npu_model_thread_register_write() waits for the write's turn.
+ */
+int npu_model_thread_replay(struct npu_model_thread *thread, const char *path,
+			    unsigned int patience_s, char *error, size_t size);
+
+/**
+ * npu_model_thread_replay_lapsed() - whether a replay was given up
+ * @text:	receives what the host did not do
+ */
+bool npu_model_thread_replay_lapsed(struct npu_model_thread *thread, char *text, size_t size);
+
 #endif /* NPU_MODEL_THREAD_H */

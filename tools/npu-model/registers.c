@@ -487,6 +487,7 @@ void npu_model_register_write(struct npu_model *model, uint32_t offset, uint32_t
 	if (model->injection.dead || offset % 4 || offset >= NPU_REG_CORE_ONLY ||
 	    write_plain(registers, offset, value))
 		return;
+	npu_arrival_write(model, offset, value);
 	if (WORD(NPU_REG_MAILBOX_TO_FW, offset, NPU_MAILBOX_WORDS)) {
 		registers->to_fw[(offset - NPU_REG_MAILBOX_TO_FW) / 4] = value;
 		return;
