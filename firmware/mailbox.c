@@ -7,6 +7,7 @@
 #include "log.h"
 #include "mailbox.h"
 #include "npu/npu_mailbox.h"
+#include "power.h"
 #include "queue.h"
 #include "suspend.h"
 
@@ -69,6 +70,7 @@ static unsigned int argument_count(u32 kind)
 	case NPU_MESSAGE_LOG_READ:
 	case NPU_MESSAGE_SUSPEND:
 	case NPU_MESSAGE_QUEUE_STATE:
+	case NPU_MESSAGE_POWER:
 		return 1;
 	case NPU_MESSAGE_QUEUE_CREATE:
 		return 9;
@@ -138,6 +140,16 @@ static enum npu_error read_place(void)
 	return NPU_ERROR_NONE;
 }
 
+static enum npu_error power(void)
+{
+	struct power_state in_force;
+
+	power_set(message.argument[0], &in_force);
+	message.argument[0] = in_force.idle_us;
+	message.argument[1] = in_force.asleep;
+	return NPU_ERROR_NONE;
+}
+
 static enum npu_error read_log(void)
 {
 	char text[LOG_READ_MAX];
@@ -172,6 +184,8 @@ static enum npu_error handle(void)
 		return suspend_begin(first);
 	case NPU_MESSAGE_QUEUE_STATE:
 		return read_place();
+	case NPU_MESSAGE_POWER:
+		return power();
 	default:
 		return NPU_ERROR_UNKNOWN_MESSAGE;
 	}
@@ -180,6 +194,7 @@ static enum npu_error handle(void)
 static bool keeps_arguments(u32 kind)
 {
 	return kind == NPU_MESSAGE_HELLO || kind == NPU_MESSAGE_LOG_READ ||
+	       kind == NPU_MESSAGE_POWER ||
 	       (kind == NPU_MESSAGE_QUEUE_STATE && !message.status);
 }
 

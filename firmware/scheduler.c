@@ -4,12 +4,11 @@
  */
 #include "grant.h"
 #include "hw.h"
+#include "power.h"
 #include "queue.h"
 #include "scheduler.h"
 #include "slot.h"
 #include "suspend.h"
-
-#define NEVER	(~(u64)0)
 
 static struct policy policy;
 static u64 alarm;
@@ -148,13 +147,11 @@ static bool empty_slots(u64 now)
 	return false;
 }
 
-/* Without anybody waiting the device sleeps until something happens. */
-static void set_alarm(bool wanted, u64 now)
+/* @wanted: a tick; without anybody waiting the core sleeps until something happens, or @next. */
+static void set_alarm(bool wanted, u64 next, u64 now)
 {
-	u64 next = NEVER;
-
-	if (wanted)
-		next = alarm > now && alarm != NEVER ? alarm : now + policy.tick;
+	if (wanted && next > now + policy.tick)
+		next = alarm > now && alarm <= now + policy.tick ? alarm : now + policy.tick;
 	if (next == alarm)
 		return;
 	alarm = next;
@@ -164,12 +161,14 @@ static void set_alarm(bool wanted, u64 now)
 void scheduler_run(u64 now)
 {
 	bool tick = suspend_active && suspend_run(now);
+	u64 look;
 
 	scheduler_refill(now);
 	if (queue_any_ready() && empty_slots(now))
 		tick = true;
 	if (grant_wanted() && grant_run(now))
 		tick = true;
-	if (tick || alarm != NEVER)
-		set_alarm(tick, now);
+	look = power_active ? power_run(now) : NEVER;
+	if (tick || look != alarm)
+		set_alarm(tick, look, now);
 }

@@ -28,6 +28,9 @@ typedef uint64_t u64;
 
 #define QUEUE_WORDS		(QUEUES_MAX / 32)
 
+/* A time that does not come. */
+#define NEVER			(~(u64)0)
+
 /* "No such queue", "no such slot". */
 #define NONE			0xffu
 

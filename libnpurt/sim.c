@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Opening a `sim:` device: configuration, memory, firmware, what it is. */
+/* Opening a `sim:` device: memory, firmware, what it is. */
 #include "sim.h"
 #include "thread.h"
 
@@ -15,113 +15,15 @@
 
 #include "firmware.h"
 #include "npu/npu_firmware.h"
+#include "sim_options.h"
 
-#define CONFIG_BYTES 512
-#define MEMORY_MIB_DEFAULT 16384u
 #define MEMORY_MIB_LITTLE 256u
-#define MEMORY_MIB_MIN 16u
-#define MEMORY_MIB_MAX (1u << 20)
 #define FIRMWARE_BYTES_MAX (1u << 20)
 #define BOOT_SECONDS 30
-#define PATIENCE_SECONDS 30
 #define POLL_US 50
-#define WAIT_SECONDS 10u
-#define WAIT_SECONDS_MAX 3600u
-
-/* What follows `sim:`, without the keys that are ours. */
-struct options {
-	char config[CONFIG_BYTES];
-	uint32_t memory_mib;
-	bool memory_named;
-	uint32_t spin_us;
-	bool small_pages;
-	uint32_t patience;
-	char record[CONFIG_BYTES], replay[CONFIG_BYTES]; /* files; "": none */
-	uint32_t wait_s; /* for the program in a replay */
-};
-
-static int parse_number(const char *key, const char *value, uint32_t low, uint32_t high,
-			uint32_t *number)
-{
-	unsigned long long parsed;
-	char *end;
-
-	errno = 0;
-	parsed = strtoull(value, &end, 10);
-	if (*value < '0' || *value > '9' || *end || errno || parsed < low || parsed > high)
-		return npurt_fail(-EINVAL, "sim: %s=%s: expected a number from %u to %u", key,
-				  value, low, high);
-	*number = (uint32_t)parsed;
-	return 0;
-}
-
-static int take_path(char path[CONFIG_BYTES], const char *value)
-{
-	if (!*value)
-		return npurt_fail(-EINVAL, "sim: record= and replay= need the name of a file");
-	strcpy(path, value);
-	return 0;
-}
-
-/* Takes one KEY=VALUE; what is not ours is the model's. */
-static int parse_key(struct options *options, const char *pair, bool *first)
-{
-	size_t used = strlen(options->config);
-
-	if (!strncmp(pair, "memory=", 7)) {
-		options->memory_named = true;
-		return parse_number("memory", pair + 7, MEMORY_MIB_MIN, MEMORY_MIB_MAX,
-				    &options->memory_mib);
-	}
-	if (!strncmp(pair, "spin=", 5))
-		return parse_number("spin", pair + 5, 0, 1000000, &options->spin_us);
-	if (!strncmp(pair, "patience=", 9))
-		return parse_number("patience", pair + 9, 1, 3600, &options->patience);
-	if (!strncmp(pair, "record=", 7))
-		return take_path(options->record, pair + 7);
-	if (!strncmp(pair, "replay=", 7))
-		return take_path(options->replay, pair + 7);
-	if (!strncmp(pair, "wait=", 5))
-		return parse_number("wait", pair + 5, 1, WAIT_SECONDS_MAX, &options->wait_s);
-	if (!strcmp(pair, "pages=4k"))
-		options->small_pages = true;
-	snprintf(options->config + used, sizeof(options->config) - used, "%c%s", *first ? '?' : '&',
-		 pair);
-	*first = false;
-	return 0;
-}
-
-static int parse_options(const char *text, struct options *options)
-{
-	char copy[CONFIG_BYTES];
-	char *keys, *pair, *rest;
-	bool first = true;
-	int ret = 0;
-
-	*options = (struct options){
-		.memory_mib = MEMORY_MIB_DEFAULT,
-		.spin_us = NPU_MODEL_THREAD_SPIN_DEFAULT,
-		.patience = PATIENCE_SECONDS,
-		.wait_s = WAIT_SECONDS,
-	};
-	if (strlen(text) >= sizeof(copy))
-		return npurt_fail(-EINVAL, "sim: the device's name is longer than %zu characters",
-				  sizeof(copy) - 1);
-	strcpy(copy, text);
-	keys = strchr(copy, '?');
-	if (keys)
-		*keys++ = 0;
-	strcpy(options->config, *copy ? copy : "npu-v3");
-	for (pair = keys ? strtok_r(keys, "&", &rest) : NULL; pair && !ret;
-	     pair = strtok_r(NULL, "&", &rest))
-		ret = parse_key(options, pair, &first);
-	if (!ret && *options->record && *options->replay)
-		return npurt_fail(-EINVAL, "sim: record and replay exclude each other");
-	return ret;
-}
 
 /* Before the device has been touched: a recording begins at power on. */
-static int begin_arrivals(struct sim *sim, const struct options *options)
+static int begin_arrivals(struct sim *sim, const struct sim_options *options)
 {
 	char error[NPURT_ERROR_BYTES / 2] = "";
 	int ret = 0;
@@ -258,6 +160,16 @@ static int greet_firmware(struct sim *sim)
 	return 0;
 }
 
+static int ask_for_sleep(struct sim *sim)
+{
+	struct npu_message message = { .kind = htole16(NPU_MESSAGE_POWER) };
+
+	if (!sim->sleep_us)
+		return 0;
+	message.argument[0] = htole32(sim->sleep_us);
+	return sim_message(sim, &message, "asking for sleep");
+}
+
 static const char *firmware_file(void)
 {
 	const char *path = secure_getenv("NPU_FIRMWARE");
@@ -312,7 +224,8 @@ int sim_boot(struct sim *sim)
 	if (ret)
 		return ret;
 	note_version(sim);
-	return greet_firmware(sim);
+	ret = greet_firmware(sim);
+	return ret ? ret : ask_for_sleep(sim);
 }
 
 /* -------------------------------------------------------------- information */
@@ -457,7 +370,7 @@ static struct sim *sim_new(const struct npurt_log *log)
 	return sim;
 }
 
-static int make_model(struct sim *sim, const struct options *options)
+static int make_model(struct sim *sim, const struct sim_options *options)
 {
 	static const struct npu_model_host_ops ops = {
 		.translate = sim_translate,
@@ -471,7 +384,8 @@ static int make_model(struct sim *sim, const struct options *options)
 		return npurt_fail(-EINVAL, "sim: no device of configuration '%s': %s",
 				  options->config, error);
 	sim->small_pages = options->small_pages;
-	sim->patience = options->patience;
+	sim->patience = options->patience_s;
+	sim->sleep_us = options->sleep_us;
 	sim->contexts = sim_read(sim, NPU_REG_CONTEXTS);
 	sim->queues = sim_read(sim, NPU_REG_QUEUES);
 	sim->semaphores = sim_read(sim, NPU_REG_SEMAPHORES);
@@ -486,7 +400,7 @@ static int make_model(struct sim *sim, const struct options *options)
  * The default is more than anybody needs, as unused pages cost nothing; where limits or strict
  * overcommitment forbid that much, less will do.
  */
-static int make_memory(struct sim *sim, const struct options *options)
+static int make_memory(struct sim *sim, const struct sim_options *options)
 {
 	uint32_t mib = options->memory_mib;
 	int ret = sim_memory_init(sim, (uint64_t)mib << 20);
@@ -500,11 +414,11 @@ static int make_memory(struct sim *sim, const struct options *options)
 
 int npurt_sim_open(const char *config, const struct npurt_log *log, struct npurt_backend **backend)
 {
-	struct options options;
+	struct sim_options options;
 	struct sim *sim;
 	int ret;
 
-	ret = parse_options(config, &options);
+	ret = sim_options_parse(config, &options);
 	if (ret)
 		return ret;
 	sim = sim_new(log);

@@ -67,6 +67,7 @@ struct sim {
 	size_t firmware_bytes;
 	char firmware_version[32];
 	uint32_t patience; /* seconds that the device has for an answer */
+	uint32_t sleep_us; /* idle microseconds until its clusters sleep, 0: never */
 	uint32_t firmware_abi;
 
 	/* Physical memory */

@@ -312,7 +312,7 @@ static void take_clusters(struct npu_slot *slot)
 
 void npu_exec_try(struct npu_model *model, struct npu_slot *slot)
 {
-	uint64_t scrub;
+	uint64_t wait;
 
 	if (!grant_fits(slot, &npu_slot_queue(model, slot)->saved)) {
 		if (slot->phase != NPU_PHASE_REQUEST) {
@@ -322,9 +322,9 @@ void npu_exec_try(struct npu_model *model, struct npu_slot *slot)
 		return;
 	}
 	take_clusters(slot);
-	scrub = npu_scrub(model, &slot->task);
-	if (scrub) {
-		npu_slot_delay(model, slot, NPU_PHASE_SCRUB, scrub);
+	wait = npu_power_wake(model, &slot->task) + npu_scrub(model, &slot->task);
+	if (wait) {
+		npu_slot_delay(model, slot, NPU_PHASE_SCRUB, wait);
 		return;
 	}
 	npu_exec_start(model, slot);

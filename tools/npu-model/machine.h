@@ -30,6 +30,7 @@
 #include "fault_script.h"
 #include "mmu.h"
 #include "npu_model.h"
+#include "power.h"
 #include "registers.h"
 #include "semaphore.h"
 
@@ -52,6 +53,7 @@ struct npu_model {
 	struct npu_event_queue events;
 	struct npu_bandwidth bandwidth;
 	struct npu_counters counters;
+	struct npu_power power;
 	struct npu_injection injection;
 	struct npu_arrivals arrivals;
 	struct npu_registers registers;

@@ -115,6 +115,7 @@ void npu_model_reset(struct npu_model *model)
 	npu_registers_reset(model);
 	npu_core_reset(model);
 	memset(&model->counters, 0, sizeof(model->counters));
+	memset(&model->power, 0, sizeof(model->power));
 	clear_memories(model);
 }
 

@@ -284,6 +284,12 @@ static bool counter(const struct npu_model *model, uint32_t offset, uint64_t *va
 	case NPU_REG_COUNTER_ECC_UNCORRECTED_LO:
 		*value = counters->ecc_uncorrected;
 		return true;
+	case NPU_REG_COUNTER_SLEEP_LO:
+		*value = npu_power_slept(model);
+		return true;
+	case NPU_REG_COUNTER_WAKES_LO:
+		*value = model->power.wakes;
+		return true;
 	default:
 		return false;
 	}
@@ -295,7 +301,7 @@ static bool read_counter(const struct npu_model *model, uint32_t offset, uint32_
 {
 	uint64_t whole;
 
-	if (offset < NPU_REG_TIME_LO || offset > NPU_REG_COUNTER_ECC_UNCORRECTED_HI)
+	if (offset < NPU_REG_TIME_LO || offset > NPU_REG_COUNTER_WAKES_HI)
 		return false;
 	if (counter(model, offset, &whole)) {
 		*latch = (uint32_t)(whole >> 32);
@@ -376,6 +382,8 @@ static uint32_t read_common(const struct npu_model *model, uint32_t offset)
 		return registers->error_cluster;
 	case NPU_REG_ERROR_ADDRESS:
 		return registers->error_address;
+	case NPU_REG_CLUSTERS_ASLEEP:
+		return model->power.asleep;
 	default:
 		return capability(&model->config, offset);
 	}
@@ -652,6 +660,9 @@ static void write_core_only(struct npu_model *model, uint32_t offset, uint32_t v
 		break;
 	case NPU_REG_CORE_NEXT:
 		npu_command_next(model, value);
+		break;
+	case NPU_REG_CORE_SLEEP:
+		npu_power_sleep(model, value);
 		break;
 	default:
 		break;

@@ -14,7 +14,7 @@
 #define NPU_REG_ID			0x0000	/* NPU_ID_VALUE */
 #define NPU_ID_VALUE			0x3355504eu	/* "NPU3" */
 #define NPU_REG_HW_VERSION		0x0004	/* major << 16 | minor */
-#define NPU_HW_VERSION			0x00030002u
+#define NPU_HW_VERSION			0x00030003u
 #define NPU_REG_CLUSTERS		0x0010
 #define NPU_REG_MAC_CHANNELS		0x0014	/* output channels of shape M: 32, 16 */
 #define NPU_REG_MAC_DEPTH		0x0018	/* int8 depth of shape M: 32, 16 */
@@ -110,6 +110,10 @@
 #define NPU_REG_COUNTER_ECC_CORRECTED_HI 0x065c
 #define NPU_REG_COUNTER_ECC_UNCORRECTED_LO 0x0660	/* ... and those that could not be */
 #define NPU_REG_COUNTER_ECC_UNCORRECTED_HI 0x0664
+#define NPU_REG_COUNTER_SLEEP_LO	0x0668	/* cycles clusters were asleep, summed */
+#define NPU_REG_COUNTER_SLEEP_HI	0x066c
+#define NPU_REG_COUNTER_WAKES_LO	0x0670	/* tasks that waited for clusters to wake */
+#define NPU_REG_COUNTER_WAKES_HI	0x0674
 
 /* Errors of the device itself (host) */
 #define NPU_REG_ERROR_STATUS		0x0700	/* NPU_ERROR_STATUS_*; write 1 to clear */
@@ -118,6 +122,9 @@
 #define NPU_ERROR_STATUS_TEMPERATURE	(1u << 2)	/* tripped: nothing runs until reset */
 #define NPU_REG_ERROR_CLUSTER		0x0704	/* of the last memory error */
 #define NPU_REG_ERROR_ADDRESS		0x0708	/* ... offset in the local SRAM there */
+
+/* Power (read only) */
+#define NPU_REG_CLUSTERS_ASLEEP		0x0720	/* mask */
 
 /* ------------------------------------------------------- control core only */
 #define NPU_REG_CORE_ONLY		0x8000
@@ -156,6 +163,8 @@
 						 * DETACH or KILL frees */
 #define NPU_NEXT_VALID			(1u << 8)	/* cleared when the queue has got its slot */
 #define NPU_NEXT_GRANT			(1u << 9)	/* it takes over the slot's grant */
+#define NPU_REG_CORE_SLEEP		0x8048	/* write: mask of clusters that are to sleep, as far as no
+						 * task has them; a task that is to start wakes its own */
 
 /* Queues: written by firmware while the queue is in no slot */
 #define NPU_REG_QUEUE(q)		(0x9000 + (q) * 0x20)

@@ -68,6 +68,7 @@ static void start(struct mock *mock, struct mock_slot *slot, const struct mock_t
 {
 	slot->state = NPU_SLOT_STATE_RUNNING;
 	slot->until = mock_now(mock) + task->cycles;
+	mock->asleep = 0;
 }
 
 /* A queue comes into a slot. */
@@ -220,6 +221,7 @@ static void finished(struct mock *mock, unsigned int number)
 		queue->first_done = mock_now(mock);
 	queue->finished++;
 	slot->left = NPU_SLOT_LEFT_ENDED;
+	mock->tasks++;
 	take_back(slot);
 	event(mock, slot, NPU_SLOT_EVENT_DONE);
 	if (slot->detach)
@@ -424,6 +426,14 @@ static void grant(struct mock *mock, unsigned int number, uint32_t mask)
 	if (!fits(slot, head(&mock->queue[slot->queue])))
 		mock_complain(mock, "slot %u got less than it needs", number);
 	start(mock, slot, head(&mock->queue[slot->queue]));
+}
+
+void mock_slot_sleep(struct mock *mock)
+{
+	for (unsigned int i = 0; i < mock->config.slots; i++) {
+		if (mock->slot[i].state == NPU_SLOT_STATE_RUNNING)
+			mock_complain(mock, "clusters are to sleep while slot %u is at work", i);
+	}
 }
 
 void mock_slot_write(struct mock *mock, unsigned int number, uint32_t offset, uint32_t value)

@@ -119,6 +119,10 @@ static uint32_t read_register(struct mock *mock, uint32_t offset)
 		return mock->slot[(offset - NPU_REG_SLOT_LEFT(0)) / 4].left;
 
 	switch (offset) {
+	case NPU_REG_CLUSTERS_ASLEEP:
+		return mock->asleep;
+	case NPU_REG_COUNTER_TASKS_LO:
+		return mock->tasks;
 	case NPU_REG_MAILBOX_TO_FW_SEND:
 		return mock->mail_in;
 	case NPU_REG_MAILBOX_TO_HOST_SEND:
@@ -215,6 +219,10 @@ static void write_register(struct mock *mock, uint32_t offset, uint32_t value)
 		break;
 	case NPU_REG_CORE_NEXT:
 		mock->next = value;
+		break;
+	case NPU_REG_CORE_SLEEP:
+		mock_slot_sleep(mock);
+		mock->asleep = value;
 		break;
 	case NPU_REG_CORE_PANIC:
 		mock->panic = value;

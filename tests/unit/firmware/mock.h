@@ -135,6 +135,8 @@ struct mock {
 	uint32_t panic;
 	uint32_t next;
 	uint32_t switches;
+	uint32_t asleep;	/* NPU_REG_CLUSTERS_ASLEEP */
+	uint32_t tasks;		/* ended */
 	bool mail_in;
 	bool mail_out;
 	uint32_t to_firmware[16];
@@ -226,6 +228,8 @@ void mock_complain(const struct mock *mock, const char *format, ...)
 /* Between mock.c and mock-slot.c. */
 void mock_slot_write(struct mock *mock, unsigned int slot, uint32_t offset, uint32_t value);
 uint32_t mock_slot_read(struct mock *mock, unsigned int slot, uint32_t offset);
+/* Clusters are to sleep: complains when any is at work. */
+void mock_slot_sleep(struct mock *mock);
 /* Carry out what ends now. */
 void mock_slot_advance(struct mock *mock);
 /* When the next state ends, or ~0. */

@@ -40,6 +40,8 @@ static struct npu_message any_message(struct random *random, const struct mock *
 
 	message.kind = (uint16_t)(random_below(random, 8) ? random_below(random, 10) :
 							     random_next(random));
+	if (!random_below(random, 8))
+		message.kind = NPU_MESSAGE_POWER;
 	message.sequence = (uint16_t)random_next(random);
 	for (unsigned int i = 0; i < 6; i++)
 		message.argument[i] = any_argument(random);
@@ -64,6 +66,11 @@ static struct npu_message any_message(struct random *random, const struct mock *
 		break;
 	case NPU_MESSAGE_QUEUE_DESTROY:
 		message.argument[0] = random_below(random, mock->config.queues);
+		memset(&message.argument[1], 0, 5 * sizeof(message.argument[0]));
+		break;
+	case NPU_MESSAGE_POWER:
+		/* Short enough to be met by work. */
+		message.argument[0] = random_below(random, 50);
 		memset(&message.argument[1], 0, 5 * sizeof(message.argument[0]));
 		break;
 	default:

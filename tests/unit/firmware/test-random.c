@@ -42,7 +42,7 @@ struct epoch {
 };
 
 struct totals {
-	uint64_t packets, graphs, destroyed, killed, preemptions, stopped, resets;
+	uint64_t packets, graphs, destroyed, killed, preemptions, wakes, stopped, resets;
 	uint64_t ends[8];
 };
 
@@ -91,12 +91,16 @@ static struct epoch *begin(struct random *random)
 		host_queue(epoch->host, i, queue->context, below(epoch, 16));
 	}
 	make_programs(epoch);
+	/* Clusters that sleep whenever they can, in every other epoch. */
+	if (below(epoch, 2))
+		host_call1(epoch->host, NPU_MESSAGE_POWER, 1 + below(epoch, 30));
 	return epoch;
 }
 
 static void end(struct epoch *epoch)
 {
 	totals.preemptions += epoch->host->model->counters.preemptions;
+	totals.wakes += epoch->host->model->power.wakes;
 	host_destroy(epoch->host);
 	free(epoch);
 }
@@ -454,21 +458,21 @@ static void test_random(void **state)
 		end(epoch);
 	}
 	print_message("    %llu steps, %llu packets, %llu graphs: %llu tasks done, %llu out of "
-		      "budget, %llu rejected, %llu killed; %llu preemptions, %llu queues stopped, "
-		      "%llu destroyed, %llu resets\n", (unsigned long long)steps,
+		      "budget, %llu rejected, %llu killed; %llu preemptions, %llu wakes, %llu queues "
+		      "stopped, %llu destroyed, %llu resets\n", (unsigned long long)steps,
 		      (unsigned long long)totals.packets, (unsigned long long)totals.graphs,
 		      (unsigned long long)totals.ends[NPU_STATUS_DONE],
 		      (unsigned long long)totals.ends[NPU_STATUS_BUDGET],
 		      (unsigned long long)totals.ends[NPU_STATUS_REJECTED],
 		      (unsigned long long)totals.killed,
-		      (unsigned long long)totals.preemptions,
+		      (unsigned long long)totals.preemptions, (unsigned long long)totals.wakes,
 		      (unsigned long long)totals.stopped,
 		      (unsigned long long)totals.destroyed, (unsigned long long)totals.resets);
 	/* It has met what it is about. */
 	assert_true(totals.ends[NPU_STATUS_DONE] > steps / 20);
 	assert_true(totals.graphs > steps / 100 && totals.destroyed > steps / 2000);
 	assert_true(totals.ends[NPU_STATUS_BUDGET] && totals.ends[NPU_STATUS_REJECTED] &&
-		    totals.killed && totals.preemptions && totals.stopped && totals.resets);
+		    totals.killed && totals.preemptions && totals.wakes && totals.stopped && totals.resets);
 }
 
 int main(int count, char **arguments)

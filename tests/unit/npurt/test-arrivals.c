@@ -184,9 +184,9 @@ static void test_replay(void **state)
 	assert_int_equal(check_tasks(&alone, output), 0);
 	end_session(&alone);
 
-	run_session(&first, "fault=" HANGS "&record=", 2);
+	run_session(&first, "sleep=20&fault=" HANGS "&record=", 2);
 	end_session(&first);
-	run_session(&again, "fault=" HANGS "&wait=300&replay=", 3);
+	run_session(&again, "sleep=20&fault=" HANGS "&wait=300&replay=", 3);
 	assert_int_equal(differences(&first, &again), 0);
 	assert_true(check_tasks(&again, output) > 5);
 	end_session(&again);
@@ -249,6 +249,7 @@ static void test_refused(void **state)
 		{ "record=", "need the name of a file" },
 		{ "record=/dev/null&wait=0", "wait=0" },
 		{ "wait=3601", "wait=3601" },
+		{ "sleep=1000001", "sleep=1000001" },
 	};
 	struct npurt_device *device = NULL;
 	char name[NAME_BYTES];

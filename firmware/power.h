@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sleep: clusters of a device that has had nothing to do for a while.
+ */
+#ifndef FIRMWARE_POWER_H
+#define FIRMWARE_POWER_H
+
+#include "types.h"
+
+/**
+ * struct power_state - what the host may know
+ * @idle_us:	after which the clusters fall asleep; 0: never
+ * @asleep:	mask of those that sleep
+ */
+struct power_state {
+	u32 idle_us;
+	u32 asleep;
+};
+
+/**
+ * power_set() - after how many microseconds without work clusters fall asleep
+ * @idle_us:	0: never; NPU_POWER_ASK: as before
+ */
+void power_set(u32 idle_us, struct power_state *state);
+
+/* Clusters are to sleep at times. */
+extern bool power_active;
+
+/**
+ * power_run() - while that is so: put the clusters to sleep when it is time
+ *
+ * Returns when it is to be looked at again, or NEVER. Loops: SLOTS_MAX turns.
+ */
+u64 power_run(u64 now);
+
+#endif /* FIRMWARE_POWER_H */
