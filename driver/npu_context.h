@@ -134,7 +134,7 @@ struct npu_queue_setup {
  * @index: hardware number
  * @dead: its doorbell must not be reached any more; under doorbell_lock
  * @setup: what the device is told of it; under hw_lock, as the next
- * @place: index of its next packet, when the device was suspended last
+ * @place: index of its next packet, when it was made or the device was suspended last
  * @error: enum npu_error that stopped it; under the context's wait_lock
  * @dummy: what the doorbell's mapping shows when @dead
  */

@@ -136,6 +136,7 @@ static int npu_queue_add(struct npu_context *ctx, struct npu_queue *queue,
 	queue->setup.ring = args->ring;
 	queue->setup.ring_log2 = args->ring_log2;
 	queue->setup.priority = args->priority;
+	queue->place = args->first;
 	ret = npu_queue_announce(queue, NPU_ERROR_NONE);
 	if (ret)
 		goto erase;

@@ -77,8 +77,8 @@ struct npurt_wait {
  *		(a queue of the context has stopped, or the context is lost), -ENODEV (the device is
  *		dead)
  * @is_lost:	the device was or has to be reset, and has forgotten the context without a fault of
- *		its own: one in its place can be made. Makes no system call. NULL: that never
- *		happens
+ *		its own: one in its place can be made. Makes a system call only once for a context, when
+ *		it is dead. NULL: that never happens
  * @why_lost:	the device was reset, in words, for such a context
  * @prepare_uring: fill a submission of io_uring's that completes as @wait would; @timeout_us from its
  *		submission on, UINT32_MAX: none. NULL: there is no such thing

@@ -241,6 +241,8 @@ static const struct npurt_backend_ops drm_ops = {
 	.doorbell = drm_doorbell,
 	.wait = drm_wait,
 	.prepare_uring = drm_prepare_uring,
+	.is_lost = drm_is_lost,
+	.why_lost = drm_why_lost,
 	.last_fault = drm_last_fault,
 };
 

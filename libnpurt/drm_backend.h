@@ -34,6 +34,8 @@ struct drm_context {
 	uint32_t ctx;
 	void *area; /* semaphores */
 	uint64_t area_bytes;
+	const uint32_t *status; /* in it: why the context is dead; 0: it is not */
+	uint32_t fate; /* enum drm_npu_ctx_state of a dead one; DRM_NPU_CTX_ALIVE: not asked yet */
 };
 
 struct drm_queue {
@@ -84,6 +86,8 @@ void drm_doorbell(struct npurt_backend_queue *queue, uint64_t index);
 int drm_wait(struct npurt_backend_context *context, const struct npurt_wait *wait);
 int drm_prepare_uring(struct npurt_backend_context *context, const struct npurt_wait *wait,
 		      uint32_t timeout_us, struct io_uring_sqe *sqe);
+bool drm_is_lost(struct npurt_backend_context *context);
+void drm_why_lost(struct npurt_backend_context *context, char *text, size_t bytes);
 int drm_last_fault(struct npurt_backend_context *context, uint32_t task_id,
 		   struct npurt_fault *fault);
 

@@ -54,6 +54,8 @@ int drm_context_create(struct npurt_backend *backend, uint32_t flags,
 		return ret;
 	}
 	madvise(context->area, context->area_bytes, MADV_DONTFORK);
+	context->status = (const uint32_t *)(const void *)((char *)context->area +
+							   create.status_offset);
 	context->drm = drm;
 	context->ctx = create.ctx;
 	context->base.backend = backend;
@@ -153,12 +155,11 @@ int drm_queue_create(struct npurt_backend_context *base, uint64_t ring_va, unsig
 		.priority = priority,
 		.ring = ring_va,
 		.ring_log2 = log2,
+		.first = first,
 	};
 	struct drm_queue *queue = calloc(1, sizeof(*queue));
 	int ret;
 
-	/* Its contexts are never said to be lost. */
-	(void)first;
 	if (!queue)
 		return npurt_fail(-ENOMEM, "npurt: no memory for a queue");
 	ret = drm_call(drm, DRM_IOCTL_NPU_QUEUE_CREATE, &create);
@@ -263,6 +264,49 @@ int drm_prepare_uring(struct npurt_backend_context *base, const struct npurt_wai
 	sqe->user_data = user_data;
 	memcpy((char *)sqe + offsetof(struct io_uring_sqe, cmd), &request, sizeof(request));
 	return 0;
+}
+
+/* ------------------------------------------------------ after a reset of the device */
+
+static uint32_t ask_fate(const struct drm_context *context)
+{
+	struct drm_npu_ctx_status status = { .ctx = context->ctx };
+	int ret = drm_call(context->drm, DRM_IOCTL_NPU_CTX_STATUS, &status);
+
+	/* A device that is gone takes nobody back. */
+	if (ret || status.state == DRM_NPU_CTX_ALIVE)
+		return DRM_NPU_CTX_GUILTY;
+	return status.state;
+}
+
+bool drm_is_lost(struct npurt_backend_context *base)
+{
+	struct drm_context *context = drm_context_of(base);
+	uint32_t fate;
+
+	if (le32toh(__atomic_load_n(context->status, __ATOMIC_ACQUIRE)) != EIO)
+		return false;
+	fate = __atomic_load_n(&context->fate, __ATOMIC_RELAXED);
+	if (fate == DRM_NPU_CTX_ALIVE) {
+		fate = ask_fate(context);
+		__atomic_store_n(&context->fate, fate, __ATOMIC_RELAXED);
+	}
+	return fate == DRM_NPU_CTX_INNOCENT;
+}
+
+void drm_why_lost(struct npurt_backend_context *base, char *text, size_t bytes)
+{
+	const char *name = strrchr(drm_context_of(base)->drm->path, '/') + 1;
+	char path[96];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/class/accel/%s/device/npu_reset_reason", name);
+	file = fopen(path, "re");
+	if (!file || !fgets(text, (int)bytes, file) || *text == '\n')
+		snprintf(text, bytes, "the kernel's log says why");
+	text[strcspn(text, "\n")] = 0;
+	if (file)
+		fclose(file);
 }
 
 int drm_last_fault(struct npurt_backend_context *base, uint32_t task_id, struct npurt_fault *fault)

@@ -184,12 +184,15 @@ static void unwatch(struct npurt_loop *loop, struct npurt_loop_context *watched)
 	watched->leaving = true;
 }
 
-/* A queue that has stopped completes its tasks, too: they have failed. */
-static int future_result(struct npurt_request *request, int result)
+static void take_future(struct npurt_loop *loop, struct npurt_request *request, int result)
 {
+	/* A queue that has stopped completes its tasks, too: they have failed. */
 	if (npurt_future_is_over(request->future))
-		return 0;
-	return result;
+		result = 0;
+	/* Its context was made again after a reset of the device: it is to be waited for in that. */
+	else if (result == -EIO && !add_future(loop, request))
+		return;
+	npurt_loop_finish(request, result);
 }
 
 static void take(struct npurt_loop *loop, const struct io_uring_cqe *cqe)
@@ -204,7 +207,7 @@ static void take(struct npurt_loop *loop, const struct io_uring_cqe *cqe)
 	else if (request->done)
 		return;
 	else if (request->kind == NPURT_REQUEST_FUTURE)
-		npurt_loop_finish(request, future_result(request, cqe->res));
+		take_future(loop, request, cqe->res);
 	else
 		npurt_loop_finish(request, cqe->res);
 }

@@ -328,7 +328,7 @@ int npurt_buffer_bind_all(struct npurt_context *context, struct npurt_backend_co
 
 /* -------------------------------------------------------------------- rebuild.c */
 
-/** npurt_is_lost() - has the device been reset, and forgotten the context? Makes no system call */
+/** npurt_is_lost() - has the device been reset, and forgotten the context? */
 static inline bool npurt_is_lost(struct npurt_backend_context *backend)
 {
 	const struct npurt_backend_ops *ops = backend->backend->ops;

@@ -431,7 +431,7 @@ struct drm_npu_vm_bind {
  * @priority: 0 to 15, higher goes first; from 8 on it needs CAP_SYS_NICE or an RLIMIT_NICE that
  *	allows nice -1 or lower
  * @ring: address for the device of struct npu_ring_control, aligned to 64 bytes; the whole ring
- *	is bound for reading and writing, and starts zeroed
+ *	is bound for reading and writing, and starts zeroed, but for what @first says
  * @ring_log2: binary logarithm of its packets, 2 to 16
  * @flags: zero
  * @queue: out: its number, not zero
@@ -439,6 +439,9 @@ struct drm_npu_vm_bind {
  * @doorbell_offset: out: for mmap() of its doorbell
  * @doorbell_bytes: out: what to map, one page of the processor
  * @pad2: zero
+ * @first: index of the packet it begins with; for a ring that was worked on before, by a queue of
+ *	a context that a reset of the device ended. The device counts from there: it does not touch
+ *	the read index until that packet is done with
  *
  * Errors: -EINVAL (priority, alignment, size, flags, padding, a ring that is not all bound for
  * reading and writing), -ENOENT (no such context), -EACCES (the priority is not allowed), -EDQUOT
@@ -456,6 +459,7 @@ struct drm_npu_queue_create {
 	__u64 doorbell_offset;
 	__u32 doorbell_bytes;
 	__u32 pad2;
+	__u64 first;
 };
 
 /**

@@ -133,6 +133,40 @@ TEST_F(queue, ring_bound_read_only)
 	EXPECT_EQ(0, npu_wait(self->fd, lane.ctx, 1, 1, soon()));
 }
 
+/* A ring that another queue has worked on goes on where that one stood, in its second lap. */
+TEST_F(queue, begins_where_it_is_told)
+{
+	const uint64_t first = (1 << LANE_LOG2) + 5;
+	uint64_t va = RING_VA + (1 << 20);
+	struct npu_lane lane = { .fd = self->fd, .ctx = self->lane.ctx, .written = first };
+	struct drm_npu_queue_create create = good(self->lane.ctx);
+	uint32_t handle = npu_buffer(self->fd, PAGE);
+	struct npu_ring_control *control;
+	unsigned int i;
+
+	create.ring = va;
+	create.first = first;
+	ASSERT_EQ(0, npu_bind(self->fd, self->lane.ctx, handle, va, PAGE));
+	lane.ring = npu_map(self->fd, handle, PAGE);
+	control = (void *)lane.ring;
+	/* What the first lap has left. */
+	for (i = 0; i < 1 << LANE_LOG2; i++) {
+		uint32_t header = NPU_PACKET_HEADER(NPU_PACKET_NOP, 0, 1);
+
+		memcpy(lane.ring + NPU_RING_PACKETS_OFFSET + i * NPU_PACKET_BYTES, &header,
+		       sizeof(header));
+	}
+	ASSERT_EQ(0, npu_call(self->fd, DRM_IOCTL_NPU_QUEUE_CREATE, &create));
+	lane.doorbell = mmap(NULL, create.doorbell_bytes, PROT_WRITE, MAP_SHARED, self->fd,
+			     (off_t)create.doorbell_offset);
+	ASSERT_NE(MAP_FAILED, (void *)lane.doorbell);
+	npu_lane_signal(&lane, 1, 1);
+	npu_lane_signal(&lane, 1, 1);
+	EXPECT_EQ(0, npu_wait(self->fd, lane.ctx, 1, 2, soon()));
+	EXPECT_EQ(first + 2, __atomic_load_n(&control->read_index, __ATOMIC_ACQUIRE));
+	EXPECT_EQ(0, control->error);
+}
+
 TEST_F(queue, destroy)
 {
 	struct drm_npu_queue_destroy destroy = { .ctx = self->lane.ctx, .queue = self->lane.queue };
