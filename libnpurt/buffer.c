@@ -46,10 +46,15 @@ static int bind_to(struct npurt_backend_context *backend, const struct npurt_buf
 static int bind(struct npurt_buffer *buffer)
 {
 	struct npurt_context *context = buffer->context;
+	struct npurt_backend_context *backend;
 	int ret;
 
 	pthread_mutex_lock(&context->bind_lock);
-	ret = bind_to(npurt_context_backend(context), buffer);
+	backend = npurt_context_backend(context);
+	ret = bind_to(backend, buffer);
+	/* It is bound with all others when the context is made again. */
+	if (ret && npurt_is_lost(backend))
+		ret = 0;
 	if (!ret) {
 		buffer->next = context->buffers;
 		buffer->link = &context->buffers;

@@ -115,9 +115,15 @@ def check_ctl(tap, folder):
     tap.run("npu-ctl health", check_health, ctl)
     tap.run("npu-ctl firmware", check_firmware, ctl)
     tap.run("npu-ctl cdi", check_cdi, ctl)
-    for command, needs in [("reset", "pci_error_handlers"), ("errors", "devlink"), ("coredump", "dev_coredumpv")]:
-        tap.run("npu-ctl %s says what is missing" % command, ctl.fails, 1, command,
-                says=["not offered yet", needs, "Until then"])
+    tap.run("npu-ctl coredump says what is missing", ctl.fails, 1, "coredump",
+            says=["not offered yet", "dev_coredumpv", "Until then"])
+    for command in ["errors", "reset"]:
+        tap.run("npu-ctl %s of no card" % command, ctl.fails, 3, command, "--device", "/dev/accel/accel99999",
+                says=["accel99999", "there is no such card"])
+        tap.run("npu-ctl %s of sim:" % command, ctl.fails, 1, command, "--device", "sim:",
+                says=["its process's own"])
+        tap.run("npu-ctl %s of what is no name" % command, ctl.fails, 1, command, "--device", "accel0/../..",
+                says=["not a card"])
     for command in ["info", "health", "versions", "firmware", "log"]:
         tap.run("npu-ctl %s of no device" % command, ctl.fails, 3, command, "--device", "accel99999",
                 says=["there is no such device"])

@@ -20,6 +20,17 @@ refused() {
 	echo "$told" | grep -q "$text"
 }
 
+says() {
+	text=$1
+	shift
+	told=$("$@" 2>&1) || {
+		echo "it failed: $told"
+		return 1
+	}
+	echo "expected '$text', got: $told"
+	echo "$told" | grep -q "$text"
+}
+
 # What driver/udev/60-npu.rules goes by.
 rule_matches() {
 	[ "$(basename "$(readlink /sys/class/accel/accel0/subsystem)")" = accel ] &&
@@ -69,6 +80,10 @@ result "the firmware's log" firmware_log
 chmod 0666 /dev/accel/accel0
 result "the firmware's log is for root" refused "run this as root" su user -c "npu-ctl log --device accel0"
 chmod 0660 /dev/accel/accel0
+result "a reset is for root" refused "run this as root" su user -c "npu-ctl reset --device accel0"
+result "a reset" says "working" npu-ctl reset --device accel0
+result "what there has been" says '"last_failure": *"somebody asked for a reset"' npu-ctl errors --device accel0 --json
+result "a context after it" npu-ctl health --device accel0
 mkdir /tmp/cgroup
 mount -t cgroup -o devices devices /tmp/cgroup
 mkdir -p /tmp/cgroup/none

@@ -35,6 +35,12 @@ int ctl_log(struct npurt_device *device);
 /* health.c */
 int ctl_health(const struct arguments *arguments, struct npurt_device *device);
 
+/* reset.c */
+int ctl_reset(const struct arguments *arguments);
+
+/** ctl_errors() - how often a card has failed, why the last time, and whether it works */
+int ctl_errors(const struct arguments *arguments);
+
 /* cdi.c */
 int ctl_cdi(void);
 

@@ -9,10 +9,10 @@
 
 static const char usage[] =
 	"usage: npu-ctl list [--json]\n"
-	"       npu-ctl info|versions|health|firmware [--device DEV] [--json]\n"
+	"       npu-ctl info|versions|health|firmware|errors|reset [--device DEV] [--json]\n"
 	"       npu-ctl log [--device DEV]\n"
 	"       npu-ctl cdi\n"
-	"       npu-ctl reset|errors|coredump\n"
+	"       npu-ctl coredump\n"
 	"Shows the devices, what one of them is, whether it is well, and its firmware's log.\n"
 	"\n"
 	"  list           devices that can be opened\n"
@@ -21,9 +21,10 @@ static const char usage[] =
 	"  health         does it answer?\n"
 	"  firmware       version of the firmware\n"
 	"  log            the firmware's log\n"
+	"  errors         how often a card has failed, why, and whether it works\n"
+	"  reset          reset a card; done when it works again. For root\n"
 	"  cdi            a specification that hands the cards into containers\n"
-	"  reset, errors, coredump\n"
-	"                 not offered yet: say what is missing, and what helps until then\n"
+	"  coredump       not offered yet: says what is missing, and what helps until then\n"
 	"  --device DEV   sim:, sim:lowpower-v3, accelN, /dev/accel/accelN; default: the first\n"
 	"  --json         one JSON object instead of text (not of log, cdi)\n"
 	"  --help, --version\n"
@@ -114,6 +115,10 @@ static int run(const struct arguments *arguments)
 		return ctl_list(arguments);
 	if (!strcmp(arguments->command, "cdi"))
 		return ctl_cdi();
+	if (!strcmp(arguments->command, "reset"))
+		return ctl_reset(arguments);
+	if (!strcmp(arguments->command, "errors"))
+		return ctl_errors(arguments);
 	if (wants_device(arguments->command))
 		return with_device(arguments);
 	status = ctl_missing(arguments->command);

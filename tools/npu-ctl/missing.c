@@ -8,14 +8,6 @@
 static const struct {
 	const char *command, *sentence;
 } missing[] = {
-	{ "reset",
-	  "the driver has no reset that processes survive (it needs reset_prepare and "
-	  "reset_done in its pci_error_handlers). Until then, as root, every process loses "
-	  "the device: echo BUS > /sys/bus/pci/drivers/npu/unbind, then the same to bind; "
-	  "BUS is in 'npu-ctl list'. A sim: device ends with its process" },
-	{ "errors", "the driver counts no errors yet (it needs devlink health reporters for hang, "
-		    "fault, firmware and ECC). Until then: failed runs by model in npu-top, the "
-		    "kernel's log in dmesg, the firmware's in 'npu-ctl log'" },
 	{ "coredump", "the driver writes no core dump yet (it needs dev_coredumpv()). Until then: "
 		      "the sentence of the failed run names task, model, layer and address, and "
 		      "NPURT_LOG=error:FILE keeps it" },
