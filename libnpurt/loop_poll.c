@@ -81,7 +81,7 @@ static void take_polls(struct npurt_loop *loop, const struct pollfd *polls)
 	}
 }
 
-static int wait(struct npurt_loop *loop, int64_t deadline_ns)
+static int wait_some(struct npurt_loop *loop, int64_t deadline_ns)
 {
 	struct pollfd *polls = calloc(count_polls(loop), sizeof(*polls));
 	int64_t now = npurt_now();
@@ -105,7 +105,7 @@ static int wait(struct npurt_loop *loop, int64_t deadline_ns)
 static const struct npurt_loop_ops poll_ops = {
 	.close = close_waiter,
 	.add = add,
-	.wait = wait,
+	.wait = wait_some,
 	.cancel = cancel,
 };
 

@@ -212,7 +212,7 @@ static void take(struct npurt_loop *loop, const struct io_uring_cqe *cqe)
 		npurt_loop_finish(request, cqe->res);
 }
 
-static int wait(struct npurt_loop *loop, int64_t deadline_ns)
+static int wait_some(struct npurt_loop *loop, int64_t deadline_ns)
 {
 	int64_t now = npurt_now(), left = deadline_ns > now ? deadline_ns - now : 0;
 	struct __kernel_timespec timeout = {
@@ -241,7 +241,7 @@ static int wait(struct npurt_loop *loop, int64_t deadline_ns)
 static const struct npurt_loop_ops uring_ops = {
 	.close = close_waiter,
 	.add = add,
-	.wait = wait,
+	.wait = wait_some,
 	.cancel = cancel,
 	.unwatch = unwatch,
 };
