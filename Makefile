@@ -4,7 +4,7 @@
 JOBS ?= $(shell nproc)
 MAIN := build/main
 
-.PHONY: all configure deps demo demo-qemu check check-debug-kernel check-platform fuzz soak bench clean distclean
+.PHONY: all configure deps demo demo-qemu check check-arm64 check-debug-kernel check-platform fuzz soak bench clean distclean
 
 all: configure
 	@ninja -j $(JOBS) -C $(MAIN) >$(MAIN)/build.log || { cat $(MAIN)/build.log; exit 1; }
@@ -47,6 +47,13 @@ check-platform:
 	@$(MAKE) --no-print-directory all
 	@tests/kernel/build-module 6.12 7.3
 	@for kernel in 6.12 7.3; do tests/qemu/check-platform $(MAIN) $$kernel all || exit 1; done
+
+# The same and more, on arm64
+check-arm64:
+	@tools/scripts/install-deps qemu
+	@tools/scripts/fetch-models demo
+	@$(MAKE) --no-print-directory all
+	@tests/qemu/check-arm64 $(abspath $(MAIN))
 
 # FUZZ_SECONDS=600 (each of three) FUZZ_SEED=1
 fuzz:
