@@ -164,9 +164,13 @@ static int npu_bind_prepare_map(struct npu_bind_job *job, struct npu_bind *bind,
 {
 	const struct drm_npu_bind_op *op = &bind->op;
 	struct npu_pinning *pinning;
+	int ret;
 
 	if (op->offset > obj->size || op->bytes > obj->size - op->offset)
 		return -EINVAL;
+	ret = npu_userptr_is(obj) ? npu_userptr_check(obj, op->flags & DRM_NPU_BIND_WRITE) : 0;
+	if (ret)
+		return ret;
 	pinning = npu_pinning_new(job->vm->account, obj, op->offset, op->bytes);
 	if (IS_ERR(pinning))
 		return PTR_ERR(pinning);

@@ -34,6 +34,7 @@ static const struct drm_ioctl_desc npu_ioctls[] = {
 	NPU_IOCTL(SEM_WAIT, npu_semaphore_wait_ioctl),
 	NPU_IOCTL(SEM_TO_SYNCOBJ, npu_sem_to_syncobj_ioctl),
 	NPU_IOCTL(SYNCOBJ_TO_SEM, npu_syncobj_to_sem_ioctl),
+	NPU_IOCTL(GEM_USERPTR, npu_gem_userptr_ioctl),
 };
 
 /* Bytes of each structure as it was first published, which no program's is shorter than. */
@@ -50,6 +51,7 @@ static const u16 npu_first_sizes[] = {
 	[DRM_NPU_SEM_WAIT] = 40,
 	[DRM_NPU_SEM_TO_SYNCOBJ] = 32,
 	[DRM_NPU_SYNCOBJ_TO_SEM] = 40,
+	[DRM_NPU_GEM_USERPTR] = 24,
 };
 
 static_assert(ARRAY_SIZE(npu_first_sizes) == ARRAY_SIZE(npu_ioctls));

@@ -125,6 +125,18 @@ int npu_gem_create_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	return ret;
 }
 
+static void npu_gem_info(struct drm_gem_object *obj, struct drm_npu_gem_info *args)
+{
+	args->flags = 0;
+	args->size = obj->size;
+	args->mmap_offset = 0;
+	if (npu_userptr_is(obj))
+		return;
+	args->mmap_offset = drm_vma_node_offset_addr(&obj->vma_node);
+	if (!npu_import_dma_buf(obj) && to_drm_gem_shmem_obj(obj)->map_wc)
+		args->flags = DRM_NPU_GEM_WRITE_COMBINE;
+}
+
 /**
  * npu_gem_info_ioctl() - DRM_IOCTL_NPU_GEM_INFO
  * @drm: the device
@@ -144,14 +156,10 @@ int npu_gem_info_ioctl(struct drm_device *drm, void *data, struct drm_file *file
 	obj = drm_gem_object_lookup(file, args->handle);
 	if (!obj)
 		return -ENOENT;
-	ret = drm_gem_create_mmap_offset(obj);
-	if (!ret) {
-		args->flags = 0;
-		if (!npu_import_dma_buf(obj) && to_drm_gem_shmem_obj(obj)->map_wc)
-			args->flags = DRM_NPU_GEM_WRITE_COMBINE;
-		args->size = obj->size;
-		args->mmap_offset = drm_vma_node_offset_addr(&obj->vma_node);
-	}
+	/* A program's own memory is mapped already. */
+	ret = npu_userptr_is(obj) ? 0 : drm_gem_create_mmap_offset(obj);
+	if (!ret)
+		npu_gem_info(obj, args);
 	drm_gem_object_put(obj);
 	return ret;
 }

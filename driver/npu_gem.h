@@ -2,6 +2,7 @@
 #ifndef __NPU_GEM_H__
 #define __NPU_GEM_H__
 
+#include <linux/dma-direction.h>
 #include <linux/kref.h>
 #include <linux/scatterlist.h>
 
@@ -27,6 +28,7 @@ struct npu_gem {
  * @ref: by mappings
  * @obj: the buffer
  * @attachment: to the buffer, when it is imported and mapped
+ * @direction: in which the device reaches it
  * @sgt: NULL before it is mapped; the range's pages, which is @own; all of an imported buffer
  * @own: pages of the range
  * @offset: where the range begins in the buffer; where in @sgt, once that is there
@@ -36,6 +38,7 @@ struct npu_pinning {
 	struct kref ref;
 	struct drm_gem_object *obj;
 	struct dma_buf_attachment *attachment;
+	enum dma_data_direction direction;
 	struct sg_table *sgt;
 	struct sg_table own;
 	u64 offset;
@@ -52,6 +55,13 @@ int npu_gem_info_ioctl(struct drm_device *drm, void *data, struct drm_file *file
 /* npu_import.c */
 struct drm_gem_object *npu_import(struct drm_device *drm, struct dma_buf *dma_buf);
 struct dma_buf *npu_import_dma_buf(struct drm_gem_object *obj);
+
+/* npu_userptr.c */
+bool npu_userptr_is(struct drm_gem_object *obj);
+struct page **npu_userptr_pages(struct drm_gem_object *obj);
+bool npu_userptr_is_read_only(struct drm_gem_object *obj);
+int npu_userptr_check(struct drm_gem_object *obj, bool writes);
+int npu_gem_userptr_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 
 /* npu_pinning.c */
 struct npu_pinning *npu_pinning_new(struct npu_account *account, struct drm_gem_object *obj,

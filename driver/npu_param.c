@@ -159,6 +159,9 @@ static int npu_param_single(struct npu_device *ndev, u32 param, u64 *value)
 	case DRM_NPU_PARAM_MAPPINGS_MAX:
 		*value = npu_account_cap(ndev, NPU_QUOTA_FILE, NPU_QUOTA_MAPPINGS);
 		return 0;
+	case DRM_NPU_PARAM_USERPTR:
+		*value = 1;
+		return 0;
 	case DRM_NPU_PARAM_URING:
 		*value = IS_ENABLED(CONFIG_IO_URING);
 		return 0;

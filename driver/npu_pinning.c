@@ -10,16 +10,22 @@
 #include "npu_compat.h"
 #include "npu_gem.h"
 
+/* Memory of others is pinned by its owner, a program's own as long as it is a buffer. */
+static bool npu_pinning_holds_pages(struct drm_gem_object *obj)
+{
+	return !npu_import_dma_buf(obj) && !npu_userptr_is(obj);
+}
+
 static void npu_pinning_unmap(struct npu_pinning *pinning)
 {
 	struct device *dev = pinning->obj->dev->dev;
 
 	if (pinning->attachment) {
 		dma_buf_unmap_attachment_unlocked(pinning->attachment, pinning->sgt,
-						  DMA_BIDIRECTIONAL);
+						  pinning->direction);
 		dma_buf_detach(npu_import_dma_buf(pinning->obj), pinning->attachment);
 	} else {
-		dma_unmap_sgtable(dev, &pinning->own, DMA_BIDIRECTIONAL, NPU_DMA_ATTRS);
+		dma_unmap_sgtable(dev, &pinning->own, pinning->direction, NPU_DMA_ATTRS);
 		sg_free_table(&pinning->own);
 	}
 }
@@ -30,7 +36,7 @@ static void npu_pinning_free(struct kref *ref)
 
 	if (pinning->sgt)
 		npu_pinning_unmap(pinning);
-	if (!npu_import_dma_buf(pinning->obj))
+	if (npu_pinning_holds_pages(pinning->obj))
 		npu_gem_unpin(pinning->obj);
 	drm_gem_object_put(pinning->obj);
 	kfree(pinning);
@@ -65,7 +71,7 @@ struct npu_pinning *npu_pinning_new(struct npu_account *account, struct drm_gem_
 	pinning = kzalloc(sizeof(*pinning), GFP_KERNEL_ACCOUNT);
 	if (!pinning)
 		return ERR_PTR(-ENOMEM);
-	if (!npu_import_dma_buf(obj))
+	if (npu_pinning_holds_pages(obj))
 		ret = npu_gem_pin(obj, account);
 	if (ret) {
 		kfree(pinning);
@@ -74,6 +80,7 @@ struct npu_pinning *npu_pinning_new(struct npu_account *account, struct drm_gem_
 	kref_init(&pinning->ref);
 	drm_gem_object_get(obj);
 	pinning->obj = obj;
+	pinning->direction = npu_userptr_is_read_only(obj) ? DMA_TO_DEVICE : DMA_BIDIRECTIONAL;
 	pinning->offset = offset;
 	pinning->bytes = bytes;
 	return pinning;
@@ -87,7 +94,7 @@ static int npu_pinning_map_import(struct npu_pinning *pinning, struct dma_buf *d
 	attachment = dma_buf_attach(dma_buf, pinning->obj->dev->dev);
 	if (IS_ERR(attachment))
 		return PTR_ERR(attachment);
-	sgt = dma_buf_map_attachment_unlocked(attachment, DMA_BIDIRECTIONAL);
+	sgt = dma_buf_map_attachment_unlocked(attachment, pinning->direction);
 	if (IS_ERR(sgt)) {
 		dma_buf_detach(dma_buf, attachment);
 		return PTR_ERR(sgt);
@@ -97,20 +104,25 @@ static int npu_pinning_map_import(struct npu_pinning *pinning, struct dma_buf *d
 	return 0;
 }
 
+static struct page **npu_pinning_pages(struct drm_gem_object *obj)
+{
+	return npu_userptr_is(obj) ? npu_userptr_pages(obj) : to_drm_gem_shmem_obj(obj)->pages;
+}
+
 static int npu_pinning_map_pages(struct npu_pinning *pinning)
 {
-	struct drm_gem_shmem_object *shmem = to_drm_gem_shmem_obj(pinning->obj);
+	struct page **pages = npu_pinning_pages(pinning->obj);
 	unsigned long first = pinning->offset >> PAGE_SHIFT;
 	unsigned long end = DIV_ROUND_UP_ULL(pinning->offset + pinning->bytes, PAGE_SIZE);
 	struct device *dev = pinning->obj->dev->dev;
 	int ret;
 
-	ret = sg_alloc_table_from_pages_segment(&pinning->own, shmem->pages + first, end - first, 0,
+	ret = sg_alloc_table_from_pages_segment(&pinning->own, pages + first, end - first, 0,
 						(end - first) << PAGE_SHIFT,
 						dma_get_max_seg_size(dev), GFP_KERNEL_ACCOUNT);
 	if (ret)
 		return ret;
-	ret = dma_map_sgtable(dev, &pinning->own, DMA_BIDIRECTIONAL, NPU_DMA_ATTRS);
+	ret = dma_map_sgtable(dev, &pinning->own, pinning->direction, NPU_DMA_ATTRS);
 	if (ret) {
 		sg_free_table(&pinning->own);
 		return ret;

@@ -92,6 +92,7 @@ extern "C" {
 #define DRM_NPU_SEM_WAIT		0x09
 #define DRM_NPU_SEM_TO_SYNCOBJ		0x0a
 #define DRM_NPU_SYNCOBJ_TO_SEM		0x0b
+#define DRM_NPU_GEM_USERPTR		0x0c
 
 /**
  * struct drm_npu_array - an array handed to the kernel
@@ -137,6 +138,7 @@ struct drm_npu_array {
  * @DRM_NPU_PARAM_PENDING_MAX: waits of a file that nobody sleeps in, all contexts together
  * @DRM_NPU_PARAM_URING: 1: the commands of enum drm_npu_uring_op; 0: the kernel has no io_uring
  * @DRM_NPU_PARAM_MAPPINGS_MAX: ranges of addresses a file can have bound, all contexts together
+ * @DRM_NPU_PARAM_USERPTR: 1: DRM_IOCTL_NPU_GEM_USERPTR
  * @DRM_NPU_PARAM_TIME: device cycles now
  * @DRM_NPU_PARAM_COUNTER_TASKS: tasks since power on
  * @DRM_NPU_PARAM_COUNTER_MAC: busy cycles of MAC arrays, all clusters
@@ -174,6 +176,7 @@ enum drm_npu_param {
 	DRM_NPU_PARAM_PENDING_MAX = 24,
 	DRM_NPU_PARAM_URING = 25,
 	DRM_NPU_PARAM_MAPPINGS_MAX = 26,
+	DRM_NPU_PARAM_USERPTR = 27,
 	DRM_NPU_PARAM_TIME = 64,
 	DRM_NPU_PARAM_COUNTER_TASKS = 65,
 	DRM_NPU_PARAM_COUNTER_MAC = 66,
@@ -226,10 +229,10 @@ struct drm_npu_gem_create {
 
 /**
  * struct drm_npu_gem_info - what a buffer is
- * @handle: own, or imported from a dma-buf
+ * @handle: own, imported from a dma-buf, or made of the program's memory
  * @flags: out: enum drm_npu_gem_flags
  * @size: out: bytes
- * @mmap_offset: out: for mmap() of this file
+ * @mmap_offset: out: for mmap() of this file; zero for the program's memory, which it has mapped
  *
  * Errors: -ENOENT (no such handle), -ENOSPC (no offset left), -ENOMEM.
  */
@@ -238,6 +241,48 @@ struct drm_npu_gem_info {
 	__u32 flags;
 	__u64 size;
 	__u64 mmap_offset;
+};
+
+/**
+ * enum drm_npu_userptr_flags - of a buffer made of the program's memory
+ *
+ * @DRM_NPU_USERPTR_READ_ONLY: the device must not write it, so that it may be of a mapping that the
+ *	program cannot write either
+ */
+enum drm_npu_userptr_flags {
+	DRM_NPU_USERPTR_READ_ONLY = 1 << 0,
+};
+
+/**
+ * struct drm_npu_gem_userptr - make a buffer of the program's own memory
+ * @address: of the memory, in whole pages of the processor
+ * @size: bytes, in whole pages of the processor
+ * @flags: enum drm_npu_userptr_flags
+ * @handle: out
+ *
+ * The pages that are there now become the buffer's, and are pinned until the last handle is
+ * closed and nothing of it is bound any more; they count against RLIMIT_MEMLOCK, and as pinned
+ * memory of the user. What happens to the addresses later does not concern the buffer: after
+ * munmap(), or when something else is mapped there, the device still works on the pages that
+ * were. After a fork() the parent keeps the pages that the device sees, and the child has copies
+ * of them, if the mapping is private. What the device may have written of a mapped file is marked
+ * as changed in the end; memory of a file that keeps track of writers is refused, unless it is
+ * only to be read.
+ *
+ * Only the process whose memory it is can bind it (else -EACCES), for writing only without
+ * DRM_NPU_USERPTR_READ_ONLY (else -EACCES); it cannot be exported as a dma-buf (-EACCES).
+ *
+ * Errors: -EINVAL (flags, no size, alignment), -E2BIG (more than addresses there are), -EFAULT
+ * (nothing is mapped there, it may not be written, or it is memory of a file or of a device that
+ * cannot be pinned so), -EDQUOT (more than RLIMIT_MEMLOCK allows, or than the user may have
+ * pinned), -ENOSPC (the device would have more pinned than it may), -EINTR (a signal ends the
+ * process, which does not see it), -ENOMEM.
+ */
+struct drm_npu_gem_userptr {
+	__u64 address;
+	__u64 size;
+	__u32 flags;
+	__u32 handle;
 };
 
 /**
@@ -263,9 +308,9 @@ enum drm_npu_ctx_flags {
  * @pad2: zero
  *
  * Errors: -EINVAL (flags, padding), -EOPNOTSUPP (the device's DMA bypasses the caches, so it has no
- * contexts and no queues), -EDQUOT (the user has as many as he may, or as much memory), -ENOSPC (all
- * contexts of the device are in use, or all memory it may pin), -EIO (the device failed just then,
- * and is reset), -ENOMEM.
+ * contexts and no queues), -EDQUOT (the user has as many as he may, or as much memory), -ENOSPC
+ * (all contexts of the device are in use, or all memory it may pin), -EIO (the device failed just
+ * then, and is reset), -ENOMEM.
  */
 struct drm_npu_ctx_create {
 	__u32 flags;
@@ -413,7 +458,8 @@ struct drm_npu_bind_op {
  *
  * Errors: -EINVAL (type, flags, alignment, an empty range or one beyond the buffer or beyond
  * DRM_NPU_PARAM_VA_END, padding, no operations, a buffer of others whose memory is not made of such
- * pages), -E2BIG (too many operations), -ENOENT (context or handle), -EEXIST (something is mapped
+ * pages), -E2BIG (too many operations), -ENOENT (context or handle), -EACCES (memory of another
+ * process, or to be written although it is DRM_NPU_USERPTR_READ_ONLY), -EEXIST (something is mapped
  * there), -EDQUOT (the file would have more than DRM_NPU_PARAM_MAPPINGS_MAX mappings, or its user
  * more memory pinned than he may), -ENOSPC (the device would have more pinned than it may), -EIO
  * (the context is dead), -EINTR (a signal ends the process, which does not see it),
@@ -445,8 +491,8 @@ struct drm_npu_vm_bind {
  *
  * Errors: -EINVAL (priority, alignment, size, flags, padding, a ring that is not all bound for
  * reading and writing), -ENOENT (no such context), -EACCES (the priority is not allowed), -EDQUOT
- * (the user has as many as he may), -ENOSPC (all queues of the device are in use), -EIO (the context
- * is dead), -ENOMEM.
+ * (the user has as many as he may), -ENOSPC (all queues of the device are in use), -EIO (the
+ * context is dead), -ENOMEM.
  */
 struct drm_npu_queue_create {
 	__u32 ctx;
@@ -643,6 +689,8 @@ struct drm_npu_uring_cancel {
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_NPU_SEM_TO_SYNCOBJ, struct drm_npu_sem_to_syncobj)
 #define DRM_IOCTL_NPU_SYNCOBJ_TO_SEM \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_NPU_SYNCOBJ_TO_SEM, struct drm_npu_syncobj_to_sem)
+#define DRM_IOCTL_NPU_GEM_USERPTR \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_NPU_GEM_USERPTR, struct drm_npu_gem_userptr)
 
 /**
  * enum drm_npu_uring_op - what io_uring can ask of the file

@@ -80,6 +80,16 @@ static int run_gem_create(struct scene *scene)
 	return ret;
 }
 
+static int run_gem_userptr(struct scene *scene)
+{
+	static unsigned char memory[4 * 4096] __attribute__((aligned(4096)));
+	struct drm_npu_gem_userptr args = { .address = (uintptr_t)memory, .size = sizeof(memory) };
+	int ret = npu_call(scene->worker.fd, DRM_IOCTL_NPU_GEM_USERPTR, &args);
+
+	scene->handle = args.handle;
+	return ret;
+}
+
 static void close_handle(struct scene *scene)
 {
 	npu_close_handle(scene->worker.fd, scene->handle);
@@ -286,6 +296,7 @@ static const struct call calls[] = {
 	{ "open", nothing, run_open, close_made },
 	{ "GET_PARAM", nothing, run_param, leave },
 	{ "GEM_CREATE", nothing, run_gem_create, close_handle },
+	{ "GEM_USERPTR", nothing, run_gem_userptr, close_handle },
 	{ "GEM_INFO", run_gem_create, run_gem_info, close_handle },
 	{ "mmap of a buffer", run_gem_create, run_gem_map, clean_gem_map },
 	{ "PRIME_HANDLE_TO_FD", run_gem_create, run_export, clean_export },

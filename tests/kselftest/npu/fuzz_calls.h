@@ -21,6 +21,7 @@ union fuzz_arguments {
 	struct drm_npu_sem_wait sem_wait;
 	struct drm_npu_sem_to_syncobj sem_to_syncobj;
 	struct drm_npu_syncobj_to_sem syncobj_to_sem;
+	struct drm_npu_gem_userptr gem_userptr;
 	struct drm_gem_close gem_close;
 	struct drm_prime_handle prime;
 	struct drm_version version;
@@ -56,7 +57,7 @@ static void fill_get_param(struct fuzz_world *world, union fuzz_arguments *args,
 	static const uint8_t texts[] = { DRM_NPU_PARAM_CONFIG_NAME, DRM_NPU_PARAM_FIRMWARE_VERSION };
 
 	args->get_param.param = chance(world, 4) ? 64 + roll(&world->dice, 8) :
-						  roll(&world->dice, DRM_NPU_PARAM_MAPPINGS_MAX + 1);
+						  roll(&world->dice, DRM_NPU_PARAM_USERPTR + 1);
 	if (chance(world, 4)) {
 		args->get_param.param = texts[roll(&world->dice, 2)];
 		args->get_param.index = roll(&world->dice, 2);
@@ -73,6 +74,24 @@ static void fill_gem_create(struct fuzz_world *world, union fuzz_arguments *args
 static void done_gem_create(struct fuzz_world *world, const union fuzz_arguments *args)
 {
 	world->handles[roll(&world->dice, FUZZ_HANDLES)] = args->gem_create.handle;
+}
+
+/* Memory that nothing else is in, as the device may come to write it. */
+static unsigned char fuzz_memory[16 * 4096] __attribute__((aligned(4096)));
+
+static void fill_gem_userptr(struct fuzz_world *world, union fuzz_arguments *args,
+			     union fuzz_array *array)
+{
+	uint32_t first = roll(&world->dice, 16);
+
+	args->gem_userptr.address = (uintptr_t)fuzz_memory + first * PAGE;
+	args->gem_userptr.size = (1 + roll(&world->dice, 16 - first)) * PAGE;
+	args->gem_userptr.flags = chance(world, 4) ? DRM_NPU_USERPTR_READ_ONLY : 0;
+}
+
+static void done_gem_userptr(struct fuzz_world *world, const union fuzz_arguments *args)
+{
+	world->handles[roll(&world->dice, FUZZ_HANDLES)] = args->gem_userptr.handle;
 }
 
 static void fill_gem_info(struct fuzz_world *world, union fuzz_arguments *args,
@@ -276,6 +295,7 @@ static const struct fuzz_call fuzz_calls[] = {
 	CALL(SEM_WAIT, fill_sem_wait, NULL),
 	CALL(SEM_TO_SYNCOBJ, fill_sem_to_syncobj, NULL),
 	CALL(SYNCOBJ_TO_SEM, fill_syncobj_to_sem, NULL),
+	CALL(GEM_USERPTR, fill_gem_userptr, done_gem_userptr),
 	{ "GEM_CLOSE", DRM_IOCTL_GEM_CLOSE, fill_gem_close, NULL },
 	{ "PRIME_HANDLE_TO_FD", DRM_IOCTL_PRIME_HANDLE_TO_FD, fill_export, done_export },
 	{ "PRIME_FD_TO_HANDLE", DRM_IOCTL_PRIME_FD_TO_HANDLE, fill_import, done_import },
@@ -304,9 +324,21 @@ static inline void fuzz_count(struct fuzz_world *world, uint32_t call, int resul
 	__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
 }
 
+/* The device must not write the program itself. */
+static inline void fuzz_tame_userptr(struct drm_npu_gem_userptr *args)
+{
+	uint64_t begin = (uintptr_t)fuzz_memory;
+
+	if (args->address < begin || args->size > sizeof(fuzz_memory) ||
+	    args->address - begin > sizeof(fuzz_memory) - args->size)
+		args->flags |= DRM_NPU_USERPTR_READ_ONLY;
+}
+
 /* Whole memory of the machine is not what is to be found out. */
 static inline void fuzz_tame(const struct fuzz_call *call, union fuzz_arguments *args)
 {
+	if (call->request == DRM_IOCTL_NPU_GEM_USERPTR)
+		fuzz_tame_userptr(&args->gem_userptr);
 	if (call->request == DRM_IOCTL_NPU_GEM_CREATE && args->gem_create.size >> 40 == 0)
 		args->gem_create.size %= 1 << 22;
 }

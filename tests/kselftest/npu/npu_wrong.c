@@ -40,6 +40,7 @@ enum call {
 	SEM_WAIT,
 	SEM_TO_SYNCOBJ,
 	SYNCOBJ_TO_SEM,
+	GEM_USERPTR,
 };
 
 union arguments {
@@ -55,6 +56,7 @@ union arguments {
 	struct drm_npu_sem_wait sem_wait;
 	struct drm_npu_sem_to_syncobj sem_to_syncobj;
 	struct drm_npu_syncobj_to_sem syncobj_to_sem;
+	struct drm_npu_gem_userptr gem_userptr;
 	unsigned char bytes[256];
 };
 
@@ -77,14 +79,18 @@ static const unsigned long requests[] = {
 	[SEM_WAIT] = DRM_IOCTL_NPU_SEM_WAIT,
 	[SEM_TO_SYNCOBJ] = DRM_IOCTL_NPU_SEM_TO_SYNCOBJ,
 	[SYNCOBJ_TO_SEM] = DRM_IOCTL_NPU_SYNCOBJ_TO_SEM,
+	[GEM_USERPTR] = DRM_IOCTL_NPU_GEM_USERPTR,
 };
 
 /* Bytes of each structure as it was first published: what the oldest program hands in. */
 static const size_t first_bytes[] = {
 	[GET_PARAM] = 16, [GEM_CREATE] = 16, [GEM_INFO] = 24, [CTX_CREATE] = 40, [CTX_DESTROY] = 8,
 	[CTX_STATUS] = 56, [VM_BIND] = 24, [QUEUE_CREATE] = 48, [QUEUE_DESTROY] = 8, [SEM_WAIT] = 40,
-	[SEM_TO_SYNCOBJ] = 32, [SYNCOBJ_TO_SEM] = 40,
+	[SEM_TO_SYNCOBJ] = 32, [SYNCOBJ_TO_SEM] = 40, [GEM_USERPTR] = 24,
 };
+
+/* What a buffer can be made of; there is nothing in the next page. */
+static unsigned char *own_memory;
 
 /* A file with one of everything, beside another that has more. */
 struct world {
@@ -157,6 +163,9 @@ static bool world_open(struct world *world)
 	if (world->page == MAP_FAILED || mprotect(world->page + PAGE, PAGE, PROT_NONE))
 		return false;
 	world->stand_in[NO_MEMORY] = (uintptr_t)world->page + PAGE;
+	own_memory = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (own_memory == MAP_FAILED || mprotect(own_memory + PAGE, PAGE, PROT_NONE))
+		return false;
 	return world_others(world) &&
 	       !npu_close_handle(world->fd, (uint32_t)world->stand_in[CLOSED_HANDLE]) &&
 	       !npu_context_destroy(world->fd, (uint32_t)world->stand_in[DESTROYED_CONTEXT]) &&
@@ -230,6 +239,10 @@ static void fill(const struct world *world, enum call call, union arguments *arg
 			.syncobj = world->syncobj, .sem = 9, .add = 1,
 		};
 		break;
+	case GEM_USERPTR:
+		args->gem_userptr.address = (uintptr_t)own_memory;
+		args->gem_userptr.size = PAGE;
+		break;
 	}
 }
 
@@ -276,6 +289,22 @@ FIELD(info_unknown, GEM_INFO, struct drm_npu_gem_info, handle, PUT(5000, -ENOENT
 FIELD(info_largest, GEM_INFO, struct drm_npu_gem_info, handle, PUT(UINT32_MAX, -ENOENT));
 FIELD(info_closed, GEM_INFO, struct drm_npu_gem_info, handle, PUT_STAND_IN(CLOSED_HANDLE, -ENOENT));
 FIELD(info_others, GEM_INFO, struct drm_npu_gem_info, handle, PUT_STAND_IN(OTHERS_HANDLE, -ENOENT));
+
+FIELD(userptr_odd, GEM_USERPTR, struct drm_npu_gem_userptr, address, PUT(2048, -EINVAL));
+FIELD(userptr_nowhere, GEM_USERPTR, struct drm_npu_gem_userptr, address, PUT(0, -EFAULT));
+FIELD(userptr_unmapped, GEM_USERPTR, struct drm_npu_gem_userptr, address,
+      PUT_STAND_IN(NO_MEMORY, -EFAULT));
+FIELD(userptr_of_the_kernel, GEM_USERPTR, struct drm_npu_gem_userptr, address,
+      PUT(~(PAGE - 1), -EFAULT));
+FIELD(userptr_no_size, GEM_USERPTR, struct drm_npu_gem_userptr, size, PUT(0, -EINVAL));
+FIELD(userptr_odd_size, GEM_USERPTR, struct drm_npu_gem_userptr, size, PUT(PAGE + 1, -EINVAL));
+FIELD(userptr_half_unmapped, GEM_USERPTR, struct drm_npu_gem_userptr, size,
+      PUT(2 * PAGE, -EFAULT));
+FIELD(userptr_size_beyond, GEM_USERPTR, struct drm_npu_gem_userptr, size,
+      PUT((1ull << 38) + PAGE, -E2BIG));
+FIELD(userptr_size_wraps, GEM_USERPTR, struct drm_npu_gem_userptr, size, PUT(~(PAGE - 1), -E2BIG));
+FIELD(userptr_flag, GEM_USERPTR, struct drm_npu_gem_userptr, flags, PUT(2, -EINVAL));
+FIELD(userptr_flag_last, GEM_USERPTR, struct drm_npu_gem_userptr, flags, PUT(1u << 31, -EINVAL));
 
 FIELD(create_flag, CTX_CREATE, struct drm_npu_ctx_create, flags, PUT(2, -EINVAL));
 FIELD(create_flag_last, CTX_CREATE, struct drm_npu_ctx_create, flags, PUT(1u << 31, -EINVAL));
@@ -473,6 +502,7 @@ STRUCTURE(QUEUE_DESTROY);
 STRUCTURE(SEM_WAIT);
 STRUCTURE(SEM_TO_SYNCOBJ);
 STRUCTURE(SYNCOBJ_TO_SEM);
+STRUCTURE(GEM_USERPTR);
 
 FIXTURE_SETUP(structure)
 {

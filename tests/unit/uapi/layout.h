@@ -40,6 +40,12 @@ AT(drm_npu_gem_info, flags, 4);
 AT(drm_npu_gem_info, size, 8);
 AT(drm_npu_gem_info, mmap_offset, 16);
 
+SIZE(drm_npu_gem_userptr, 24);
+AT(drm_npu_gem_userptr, address, 0);
+AT(drm_npu_gem_userptr, size, 8);
+AT(drm_npu_gem_userptr, flags, 16);
+AT(drm_npu_gem_userptr, handle, 20);
+
 SIZE(drm_npu_ctx_create, 40);
 AT(drm_npu_ctx_create, flags, 0);
 AT(drm_npu_ctx_create, ctx, 4);
