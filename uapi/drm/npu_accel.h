@@ -234,7 +234,7 @@ struct drm_npu_gem_create {
  * @size: out: bytes
  * @mmap_offset: out: for mmap() of this file; zero for the program's memory, which it has mapped
  *
- * Errors: -ENOENT (no such handle), -ENOSPC (no offset left), -ENOMEM.
+ * Errors: -ENOENT (no such handle), -ENOSPC (no offset left).
  */
 struct drm_npu_gem_info {
 	__u32 handle;

@@ -284,6 +284,41 @@ static int run_uring_cancel(struct scene *scene)
 	return ret == -ENOENT ? 0 : ret ?: -EBADE;
 }
 
+static int make_syncobj(struct scene *scene)
+{
+	struct drm_syncobj_create create = { .flags = DRM_SYNCOBJ_CREATE_SIGNALED };
+	int ret = npu_call(scene->worker.fd, DRM_IOCTL_SYNCOBJ_CREATE, &create);
+
+	scene->handle = create.handle;
+	return ret;
+}
+
+static void clean_syncobj(struct scene *scene)
+{
+	struct drm_syncobj_destroy destroy = { .handle = scene->handle };
+
+	npu_call(scene->worker.fd, DRM_IOCTL_SYNCOBJ_DESTROY, &destroy);
+}
+
+static int run_sem_to_syncobj(struct scene *scene)
+{
+	struct drm_npu_sem_to_syncobj args = {
+		.ctx = scene->worker.lane.ctx, .sem = 5, .syncobj = scene->handle, .point = 1,
+	};
+
+	return npu_call(scene->worker.fd, DRM_IOCTL_NPU_SEM_TO_SYNCOBJ, &args);
+}
+
+static int run_syncobj_to_sem(struct scene *scene)
+{
+	struct drm_npu_syncobj_to_sem args = {
+		.ctx = scene->worker.lane.ctx, .queue = scene->worker.lane.queue,
+		.syncobj = scene->handle, .sem = 6, .add = 1,
+	};
+
+	return npu_call(scene->worker.fd, DRM_IOCTL_NPU_SYNCOBJ_TO_SEM, &args);
+}
+
 static int run_fdinfo(struct scene *scene)
 {
 	char text[4096];
@@ -311,6 +346,8 @@ static const struct call calls[] = {
 	{ "QUEUE_DESTROY", run_queue_create, run_queue_destroy, leave },
 	{ "work and SEM_WAIT", nothing, run_work, leave },
 	{ "SEM_WAIT", nothing, run_sleep, leave },
+	{ "SEM_TO_SYNCOBJ", make_syncobj, run_sem_to_syncobj, clean_syncobj },
+	{ "SYNCOBJ_TO_SEM", make_syncobj, run_syncobj_to_sem, clean_syncobj },
 	{ "URING_OP_WAIT", nothing, run_uring_wait, leave },
 	{ "URING_OP_CANCEL", nothing, run_uring_cancel, leave },
 	{ "fdinfo", nothing, run_fdinfo, leave },
