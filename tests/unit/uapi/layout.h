@@ -89,7 +89,7 @@ AT(drm_npu_vm_bind, ctx, 0);
 AT(drm_npu_vm_bind, failed, 4);
 AT(drm_npu_vm_bind, ops, 8);
 
-SIZE(drm_npu_queue_create, 48);
+SIZE(drm_npu_queue_create, 56);
 AT(drm_npu_queue_create, ctx, 0);
 AT(drm_npu_queue_create, priority, 4);
 AT(drm_npu_queue_create, ring, 8);
@@ -100,6 +100,7 @@ AT(drm_npu_queue_create, pad, 28);
 AT(drm_npu_queue_create, doorbell_offset, 32);
 AT(drm_npu_queue_create, doorbell_bytes, 40);
 AT(drm_npu_queue_create, pad2, 44);
+AT(drm_npu_queue_create, first, 48);
 
 SIZE(drm_npu_queue_destroy, 8);
 AT(drm_npu_queue_destroy, ctx, 0);
@@ -126,7 +127,7 @@ HOLDS(DRM_IOCTL_NPU_CTX_CREATE == 0xc0286443u);
 HOLDS(DRM_IOCTL_NPU_CTX_DESTROY == 0xc0086444u);
 HOLDS(DRM_IOCTL_NPU_CTX_STATUS == 0xc0386445u);
 HOLDS(DRM_IOCTL_NPU_VM_BIND == 0xc0186446u);
-HOLDS(DRM_IOCTL_NPU_QUEUE_CREATE == 0xc0306447u);
+HOLDS(DRM_IOCTL_NPU_QUEUE_CREATE == 0xc0386447u);
 HOLDS(DRM_IOCTL_NPU_QUEUE_DESTROY == 0xc0086448u);
 HOLDS(DRM_IOCTL_NPU_SEM_WAIT == 0xc0286449u);
 
