@@ -134,16 +134,17 @@ static int start_firmware(struct sim *sim, const char *origin, uint64_t dma, siz
 	sim_write(sim, NPU_REG_BOOT_SIZE, (uint32_t)bytes);
 	sim_write(sim, NPU_REG_BOOT_CONTROL, NPU_BOOT_START);
 	status = poll_register(sim, NPU_REG_BOOT_STATUS, NPU_BOOT_STATUS_RESET);
-	if (status != NPU_BOOT_STATUS_RUNNING)
+	/* A device whose firmware died is stopped at once, and knows of no start any more. */
+	if (status != NPU_BOOT_STATUS_RUNNING && !sim_is_dead(sim))
 		return npurt_fail(-EIO,
 				  "sim: the device refuses the firmware (%s): %s (boot status %u)",
 				  origin, boot_refusal(status), status);
 	state = poll_register(sim, NPU_REG_FW_STATE, NPU_FW_STATE_RESET);
+	if (state == NPU_FW_STATE_PANIC || sim_is_dead(sim))
+		return npurt_fail(-EIO, "sim: the firmware (%s) died while starting", origin);
 	if (state != NPU_FW_STATE_READY)
-		return npurt_fail(-EIO, "sim: the firmware (%s) %s", origin,
-				  state == NPU_FW_STATE_PANIC || sim_is_dead(sim) ?
-					  "died while starting" :
-					  "did not become ready within 30 s");
+		return npurt_fail(-EIO, "sim: the firmware (%s) did not become ready within 30 s",
+				  origin);
 	return 0;
 }
 
