@@ -17,6 +17,7 @@
 
 #include "npu_context.h"
 #include "npu_gem.h"
+#include "npu_trace.h"
 
 #define NPU_LARGE_SHIFT		NPU_LARGE_PAGE_SHIFT
 #define NPU_HUGE_SHIFT		30	/* what a table of the middle level covers */
@@ -491,6 +492,14 @@ static int npu_bind_prepare_all(struct npu_bind_job *job, struct drm_file *file)
 	return 0;
 }
 
+static void npu_bind_trace(struct npu_context *ctx, const struct npu_bind_job *job, int result)
+{
+	u32 i;
+
+	for (i = 0; i < job->count && trace_npu_bind_enabled(); i++)
+		trace_npu_bind(ctx, &job->binds[i].op, result);
+}
+
 /**
  * npu_bind_ioctl() - DRM_IOCTL_NPU_VM_BIND
  * @drm: the device
@@ -519,8 +528,10 @@ int npu_bind_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 		ret = npu_device_enter(ctx->ndev, &idx);
 		entered = !ret;
 	}
-	if (entered)
+	if (entered) {
 		ret = npu_bind_run(ctx, &job);
+		npu_bind_trace(ctx, &job, ret);
+	}
 	if (ret)
 		args->failed = job.failed;
 	npu_bind_job_free(&job);

@@ -9,6 +9,7 @@
 
 #include "npu_compat.h"
 #include "npu_context.h"
+#include "npu_trace.h"
 
 /**
  * npu_context_table_init() - memory for what CONTEXT_UPDATE reads
@@ -312,6 +313,7 @@ void npu_context_shut(struct npu_context *ctx)
 	mutex_lock(&ndev->hw_lock);
 	if (!ctx->gone) {
 		ctx->gone = true;
+		trace_npu_context_destroy(ctx);
 		npu_queue_drop_all(ctx);
 		if (!ndev->asleep && ret)
 			npu_device_stop(ndev);
@@ -370,6 +372,7 @@ int npu_context_create_ioctl(struct drm_device *drm, void *data, struct drm_file
 	args->semaphores_bytes = ctx->area_bytes;
 	args->status_offset = (void *)ctx->status - (void *)ctx->values;
 	args->counters_offset = npu_context_counters_offset(ctx);
+	trace_npu_context_create(ctx);
 	xa_store(&nfile->contexts, ctx->id, ctx, 0);
 	goto exit;
 shut:
@@ -420,6 +423,7 @@ int npu_context_destroy_ioctl(struct drm_device *drm, void *data, struct drm_fil
  */
 void npu_context_fault(struct npu_context *ctx, const struct npu_fault *fault)
 {
+	trace_npu_fault(ctx, fault);
 	atomic64_inc(&ctx->account->faults);
 	spin_lock(&ctx->wait_lock);
 	ctx->fault[ctx->faults++ % NPU_FAULTS_KEPT] = *fault;

@@ -240,6 +240,20 @@ struct npu_device {
 };
 
 /**
+ * enum npu_reset_step - what happens to a device that failed
+ * @NPU_RESET_BEGIN: it has been stopped, and is to be started again
+ * @NPU_RESET_START: its contexts have ended, and it is started
+ * @NPU_RESET_WORKS: it works again
+ * @NPU_RESET_DEAD: it has been stopped for good
+ */
+enum npu_reset_step {
+	NPU_RESET_BEGIN,
+	NPU_RESET_START,
+	NPU_RESET_WORKS,
+	NPU_RESET_DEAD,
+};
+
+/**
  * struct npu_usage - what tasks have cost, cycles summed over the engines of a kind
  * @mac: MAC arrays
  * @vector: vector units

@@ -11,6 +11,7 @@
 #include <drm/drm_file.h>
 
 #include "npu_context.h"
+#include "npu_trace.h"
 
 static loff_t npu_doorbell_offset(const struct npu_queue *queue)
 {
@@ -133,6 +134,7 @@ static vm_fault_t npu_doorbell_fault(struct vm_fault *vmf)
 	struct npu_device *ndev = to_npu_device(file->minor->dev);
 	vm_fault_t ret = npu_doorbell_show(ndev, vmf);
 
+	trace_npu_doorbell_fault(ndev, vmf->vma->vm_private_data, ret == VM_FAULT_RETRY);
 	if (ret != VM_FAULT_RETRY)
 		return ret;
 	if (fault_flag_allow_retry_first(vmf->flags))

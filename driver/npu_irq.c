@@ -8,6 +8,7 @@
 #include <linux/sched.h>
 
 #include "npu_context.h"
+#include "npu_trace.h"
 
 /* Entries in a row before others get the processor. */
 #define NPU_DRAIN_BATCH		64
@@ -48,7 +49,8 @@ static void npu_event(struct npu_device *ndev, const struct npu_event *event)
 	}
 }
 
-static void npu_drain_events(struct npu_device *ndev)
+/* Returns how many there were. */
+static u32 npu_drain_events(struct npu_device *ndev)
 {
 	u32 before = ndev->events.consumer;
 	const struct npu_event *event;
@@ -61,9 +63,11 @@ static void npu_drain_events(struct npu_device *ndev)
 	}
 	if (ndev->events.consumer != before)
 		npu_write(ndev, NPU_REG_EVENT_CONSUMER, ndev->events.consumer);
+	return ndev->events.consumer - before;
 }
 
-static void npu_drain_faults(struct npu_device *ndev)
+/* Returns how many there were. */
+static u32 npu_drain_faults(struct npu_device *ndev)
 {
 	u32 before = ndev->faults.consumer;
 	const struct npu_fault *fault;
@@ -81,6 +85,7 @@ static void npu_drain_faults(struct npu_device *ndev)
 	}
 	if (ndev->faults.consumer != before)
 		npu_write(ndev, NPU_REG_FAULT_CONSUMER, ndev->faults.consumer);
+	return ndev->faults.consumer - before;
 }
 
 /**
@@ -91,10 +96,14 @@ static void npu_drain_faults(struct npu_device *ndev)
  */
 void npu_irq_drain(struct npu_device *ndev)
 {
+	u32 events, faults;
+
 	mutex_lock(&ndev->drain_lock);
-	npu_drain_faults(ndev);
-	npu_drain_events(ndev);
+	faults = npu_drain_faults(ndev);
+	events = npu_drain_events(ndev);
 	mutex_unlock(&ndev->drain_lock);
+	if (events || faults)
+		trace_npu_drain(ndev, events, faults);
 }
 
 static const char *npu_irq_why(struct npu_device *ndev)
@@ -106,6 +115,7 @@ static const char *npu_irq_why(struct npu_device *ndev)
 
 static void npu_irq_handle(struct npu_device *ndev, u32 causes)
 {
+	trace_npu_irq(ndev, causes);
 	/* Cleared first: what comes from here on raises it again. */
 	npu_write(ndev, NPU_REG_IRQ_STATUS, causes);
 	if (causes & (NPU_IRQ_EVENT | NPU_IRQ_FAULT))

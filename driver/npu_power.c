@@ -10,6 +10,7 @@
 #include <linux/pm_runtime.h>
 
 #include "npu_context.h"
+#include "npu_trace.h"
 
 /* What the system's suspend leaves tasks to end, in the device's time and in ours. */
 #define NPU_PATIENCE_US		(2 * USEC_PER_SEC)
@@ -74,6 +75,7 @@ static int npu_power_suspend(struct npu_device *ndev, u32 patience_us)
 	mutex_unlock(&ndev->hw_lock);
 	if (ret)
 		npu_doorbell_open_all(ndev);
+	trace_npu_suspend(ndev, patience_us, ret);
 	return ret;
 }
 
@@ -138,6 +140,7 @@ static void npu_power_resume(struct npu_device *ndev)
 	if (ret)
 		npu_device_die(ndev, "the device does not come back from a suspend");
 	npu_doorbell_open_all(ndev);
+	trace_npu_resume(ndev, ret);
 }
 
 static int npu_pm_runtime_suspend(struct device *dev)

@@ -9,6 +9,7 @@
 #include <drm/drm_file.h>
 
 #include "npu_context.h"
+#include "npu_trace.h"
 
 #define NPU_PRIORITY_MAX	15
 #define NPU_PRIORITY_FREE	7	/* up to here for everybody */
@@ -140,6 +141,7 @@ static int npu_queue_add(struct npu_context *ctx, struct npu_queue *queue,
 	ret = npu_queue_announce(queue, NPU_ERROR_NONE);
 	if (ret)
 		goto erase;
+	trace_npu_queue_create(queue);
 	mutex_unlock(&ndev->hw_lock);
 	return 0;
 erase:
@@ -200,6 +202,7 @@ put:
 /* Nobody finds or rings it any more; the device may still have it. */
 static void npu_queue_hide(struct npu_context *ctx, struct npu_queue *queue)
 {
+	trace_npu_queue_destroy(queue);
 	npu_semaphore_queue_gone(ctx, queue);
 	npu_doorbell_revoke(ctx->ndev, queue);
 	xa_erase(&ctx->queues, queue->id);

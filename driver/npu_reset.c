@@ -15,6 +15,7 @@
 #include <drm/drm_file.h>
 
 #include "npu_context.h"
+#include "npu_trace.h"
 
 /* Longer than a start that fails takes. */
 #define NPU_RESET_PATIENCE	(60 * HZ)
@@ -79,9 +80,9 @@ static void npu_reset_queue(struct npu_device *ndev)
 	mutex_unlock(&ndev->stop_lock);
 }
 
-/* Who sees that it is over sees what has become of the device. */
 static void npu_reset_over(struct npu_device *ndev)
 {
+	/* Who sees that it is over sees what has become of the device. */
 	smp_store_release(&ndev->resetting, false);
 	wake_up_all(&ndev->reset_done);
 }
@@ -102,6 +103,7 @@ void npu_device_die(struct npu_device *ndev, const char *why)
 	if (!npu_reset_begin(ndev, &again))
 		return;
 	WRITE_ONCE(ndev->reset_reason, why);
+	trace_npu_reset(ndev, again ? NPU_RESET_BEGIN : NPU_RESET_DEAD, why);
 	if (again)
 		drm_warn(&ndev->drm, "%s; it is reset\n", why);
 	else
@@ -168,6 +170,7 @@ static int npu_reset_start(struct npu_device *ndev)
 
 	mutex_lock(&ndev->hw_lock);
 	if (npu_reset_revive(ndev)) {
+		trace_npu_reset(ndev, NPU_RESET_START, ndev->reset_reason);
 		npu_pci_allow_dma(ndev, true);
 		ndev->asleep = false;
 		ret = npu_device_start(ndev);
@@ -215,6 +218,7 @@ static void npu_reset_work(struct work_struct *work)
 	WRITE_ONCE(ndev->reset_task, NULL);
 	npu_reset_over(ndev);
 	if (works) {
+		trace_npu_reset(ndev, NPU_RESET_WORKS, ndev->reset_reason);
 		drm_info(&ndev->drm, "the device works again after a reset\n");
 		npu_reset_tell(ndev, "none");
 	}

@@ -14,6 +14,7 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 
+#include "npu_trace.h"
 #include "npu_wait.h"
 
 /**
@@ -126,6 +127,7 @@ void npu_semaphore_fail(struct npu_context *ctx, int error, u32 state)
 {
 	spin_lock(&ctx->wait_lock);
 	if (!ctx->error) {
+		trace_npu_context_fail(ctx, state, error);
 		ctx->state = state;
 		WRITE_ONCE(ctx->error, error);
 		WRITE_ONCE(*ctx->status, cpu_to_le32(-error));
@@ -145,6 +147,7 @@ void npu_semaphore_queue_stopped(struct npu_context *ctx, struct npu_queue *queu
 	spin_lock(&ctx->wait_lock);
 	if (!queue->error) {
 		queue->error = error ?: NPU_ERROR_RING;
+		trace_npu_queue_stop(ctx, queue, queue->error);
 		if (!ctx->stopped) {
 			ctx->stop_error = queue->error;
 			ctx->stop_queue = queue->id;
@@ -335,11 +338,13 @@ static int npu_sleeper_run(struct npu_context *ctx, struct npu_sleeper *sleeper,
 	spin_lock(&ctx->wait_lock);
 	npu_wait_link(ctx, &sleeper->wait);
 	spin_unlock(&ctx->wait_lock);
+	trace_npu_wait_begin(ctx, &sleeper->wait, NPU_WAIT_SLEEP);
 	npu_device_exit(ctx->ndev, idx);
 	ret = npu_sleeper_sleep(ctx, sleeper, deadline);
 	spin_lock(&ctx->wait_lock);
 	npu_wait_unlink(ctx, &sleeper->wait);
 	spin_unlock(&ctx->wait_lock);
+	trace_npu_wait_end(ctx, &sleeper->wait, NPU_WAIT_SLEEP, ret);
 	return ret;
 }
 

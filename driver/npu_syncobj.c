@@ -20,6 +20,7 @@
 #include <drm/drm_file.h>
 #include <drm/drm_syncobj.h>
 
+#include "npu_trace.h"
 #include "npu_wait.h"
 
 /* What the doorbell takes as a signal. */
@@ -117,6 +118,8 @@ static void npu_sync_point_finish(struct npu_sync_point *point)
 	spin_lock(&ctx->wait_lock);
 	npu_wait_unlink(ctx, &point->wait);
 	spin_unlock(&ctx->wait_lock);
+	trace_npu_wait_end(ctx, &point->wait, NPU_WAIT_SYNCOBJ,
+			   npu_wait_outcome(ctx, &point->wait));
 	npu_sync_point_appear(point);
 	npu_pending_give(ctx);
 	npu_sync_point_free(point);
@@ -189,9 +192,12 @@ static int npu_sync_point_add(struct npu_sync_point *point,
 	ret = npu_pending_take(point->ctx);
 	if (ret)
 		return ret;
+	trace_npu_wait_begin(point->ctx, &point->wait, NPU_WAIT_SYNCOBJ);
 	ret = npu_sync_point_begin(point);
-	if (ret)
+	if (ret) {
+		trace_npu_wait_end(point->ctx, &point->wait, NPU_WAIT_SYNCOBJ, ret);
 		npu_pending_give(point->ctx);
+	}
 	return ret;
 }
 
@@ -253,9 +259,12 @@ static void npu_sync_signal_store(struct npu_sync_signal *signal)
 		return;
 	/* The doorbell of a queue that is gone may be another's. */
 	mutex_lock(&ndev->doorbell_lock);
-	if (!queue->dead)
+	if (!queue->dead) {
+		trace_npu_doorbell_signal(ndev, queue, signal->store >> NPU_SIGNAL_SHIFT,
+					  signal->store & NPU_SIGNAL_MAX);
 		writeq(signal->store, ndev->doorbell_regs + queue->index * NPU_DOORBELL_STRIDE +
 		       NPU_DOORBELL_SIGNAL);
+	}
 	mutex_unlock(&ndev->doorbell_lock);
 	npu_device_exit(ndev, idx);
 }

@@ -13,6 +13,7 @@
 #include <drm/drm_file.h>
 
 #include "npu_compat.h"
+#include "npu_trace.h"
 #include "npu_wait.h"
 
 /**
@@ -70,6 +71,7 @@ static void npu_uring_finish(struct io_uring_cmd *cmd, unsigned int issue_flags)
 	if (npu_wait_outcome(ctx, &uwait->wait) >= 0)
 		result = 0;
 	spin_unlock(&ctx->wait_lock);
+	trace_npu_wait_end(ctx, &uwait->wait, NPU_WAIT_URING, result);
 	hrtimer_cancel(&uwait->timer);
 	npu_account_give(ctx->account, NPU_QUOTA_WAITS, 1);
 	npu_uring_done(cmd, result, issue_flags);
@@ -160,6 +162,7 @@ static int npu_uring_begin(struct io_uring_cmd *cmd, struct npu_uring_wait *uwai
 		return ret;
 	io_uring_cmd_to_pdu(cmd, struct npu_uring_data)->uwait = uwait;
 	kref_get(&uwait->ref);
+	trace_npu_wait_begin(uwait->ctx, &uwait->wait, NPU_WAIT_URING);
 	/* From here on it ends by npu_uring_finish() only. */
 	io_uring_cmd_mark_cancelable(cmd, issue_flags);
 	npu_uring_link(uwait, timeout_us);

@@ -10,6 +10,18 @@
 struct npu_wait;
 
 /**
+ * enum npu_wait_kind - how somebody waits
+ * @NPU_WAIT_SLEEP: in the call itself
+ * @NPU_WAIT_URING: by a command of io_uring's
+ * @NPU_WAIT_SYNCOBJ: for a point of a syncobj
+ */
+enum npu_wait_kind {
+	NPU_WAIT_SLEEP,
+	NPU_WAIT_URING,
+	NPU_WAIT_SYNCOBJ,
+};
+
+/**
  * struct npu_waiter - a semaphore somebody waits for
  * @node: in the semaphore's watch, and the value that is waited for; under wait_lock, but for the
  *	  value, which does not change
