@@ -92,6 +92,21 @@ static void handle_arrival(struct npu_model *model, struct npu_alarm *event)
 		npu_command_signal(model, arrival->where, arrival->value);
 }
 
+bool npu_arrivals_due(const struct npu_model *model)
+{
+	const struct npu_alarm *event = &model->arrivals.event;
+
+	return npu_event_pending(event) && event->time <= model->now;
+}
+
+void npu_arrivals_take(struct npu_model *model)
+{
+	struct npu_alarm *event = &model->arrivals.event;
+
+	npu_event_cancel(&model->events, event);
+	handle_arrival(model, event);
+}
+
 /* All of a patient replay has been replayed: the host is on its own again. */
 static bool is_over(const struct npu_arrivals *arrivals)
 {
@@ -215,25 +230,45 @@ void npu_arrivals_look_again(struct npu_model *model)
 		model->arrivals.wait = NPU_ARRIVAL_WAIT_NONE;
 }
 
-bool npu_model_awaits_host(const struct npu_model *model, char *text, size_t size)
+/* The device stands still, other than in the recording, which goes on in a later cycle. */
+static bool has_stopped_early(const struct npu_model *model)
 {
 	const struct npu_arrivals *arrivals = &model->arrivals;
-	const struct npu_arrival *arrival;
 
-	if (!npu_arrivals_wait(arrivals))
-		return false;
-	if (!size)
-		return true;
-	if (arrivals->wait == NPU_ARRIVAL_WAIT_PACKET) {
+	return arrivals->patient && arrivals->next < arrivals->count &&
+	       npu_model_stands_still(model) && !npu_arrivals_due(model);
+}
+
+static void say_awaited(const struct npu_model *model, char *text, size_t size)
+{
+	const struct npu_arrivals *arrivals = &model->arrivals;
+	const struct npu_arrival *arrival = &arrivals->list[arrivals->next];
+
+	switch (arrivals->wait) {
+	case NPU_ARRIVAL_WAIT_PACKET:
 		snprintf(text, size,
 			 "at cycle %" PRIu64 " the recording has a packet in queue %u, which has "
 			 "not been written", model->now, arrivals->awaited);
-		return true;
+		break;
+	case NPU_ARRIVAL_WAIT_WRITE:
+		snprintf(text, size,
+			 "at cycle %" PRIu64 " the recording has a write of 0x%" PRIx64
+			 " to register 0x%x, which has not been made",
+			 model->now, arrival->value, arrival->where);
+		break;
+	default:
+		snprintf(text, size,
+			 "the recording goes on at cycle %" PRIu64 ", which the device, standing "
+			 "still at %" PRIu64 ", has not reached", arrival->cycle, model->now);
 	}
-	arrival = &arrivals->list[arrivals->next];
-	snprintf(text, size,
-		 "at cycle %" PRIu64 " the recording has a write of 0x%" PRIx64 " to register 0x%x, "
-		 "which has not been made", model->now, arrival->value, arrival->where);
+}
+
+bool npu_model_awaits_host(const struct npu_model *model, char *text, size_t size)
+{
+	if (!npu_arrivals_wait(&model->arrivals) && !has_stopped_early(model))
+		return false;
+	if (size)
+		say_awaited(model, text, size);
 	return true;
 }
 

@@ -91,6 +91,16 @@ static inline bool npu_arrivals_wait(const struct npu_arrivals *arrivals)
 	return arrivals->wait != NPU_ARRIVAL_WAIT_NONE;
 }
 
+/**
+ * npu_arrivals_due() - whether the recording has an arrival in this cycle that has still to come
+ *
+ * To a device that stands still it comes as well: what makes it go on is one of them.
+ */
+bool npu_arrivals_due(const struct npu_model *model);
+
+/** npu_arrivals_take() - have it come, before any other event */
+void npu_arrivals_take(struct npu_model *model);
+
 /** npu_arrivals_look_again() - whether what is waited for has been done is to be found out */
 void npu_arrivals_look_again(struct npu_model *model);
 

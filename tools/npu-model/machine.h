@@ -67,6 +67,12 @@ struct npu_model {
 	struct npu_mmu mmu;
 };
 
+/* Nothing in it moves any more, whatever there is to be done. */
+static inline bool npu_model_stands_still(const struct npu_model *model)
+{
+	return model->injection.tripped || model->injection.dead;
+}
+
 /* A read of DRAM that nothing hides: a level of a walk, a packet, a record. */
 static inline uint64_t npu_walk_cycles(const struct npu_config *config)
 {

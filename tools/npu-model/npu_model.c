@@ -133,19 +133,13 @@ void npu_model_doorbell(struct npu_model *model, unsigned int queue, uint32_t of
 	}
 }
 
-/* Nothing in it moves any more, whatever there is to be done. */
-static bool stands_still(const struct npu_model *model)
-{
-	return model->injection.tripped || model->injection.dead;
-}
-
 /* The control core's timer alone is no reason for time to pass. */
 static bool idle(const struct npu_model *model)
 {
 	uint32_t timer = npu_event_pending(&model->core.timer);
 
-	if (stands_still(model))
-		return true;
+	if (npu_model_stands_still(model))
+		return !npu_arrivals_due(model);
 	return model->events.count == timer && !npu_core_running(model);
 }
 
@@ -190,6 +184,10 @@ bool npu_model_run(struct npu_model *model, uint64_t max_cycles)
 		uint64_t core_time = npu_core_time(model);
 		bool core = core_is_next(core_time, event);
 
+		if (npu_model_stands_still(model)) {
+			npu_arrivals_take(model);
+			continue;
+		}
 		if (core ? core_time >= limit : event->time > limit) {
 			model->now = limit;
 			return false;
@@ -216,14 +214,14 @@ uint64_t npu_model_time(const struct npu_model *model)
 
 uint64_t npu_model_timer(const struct npu_model *model)
 {
-	return stands_still(model) ? UINT64_MAX : npu_core_timer(model);
+	return npu_model_stands_still(model) ? UINT64_MAX : npu_core_timer(model);
 }
 
 void npu_model_skip(struct npu_model *model, uint64_t cycles)
 {
 	uint64_t timer = npu_core_timer(model);
 
-	if (!idle(model) || stands_still(model))
+	if (!idle(model) || npu_model_stands_still(model))
 		return;
 	model->now += cycles < timer ? cycles : timer;
 	if (timer != UINT64_MAX)

@@ -15,13 +15,17 @@
 #include <unistd.h>
 
 #include "npu/npu_packet.h"
+#include "objects.h"
 #include "rig.h"
+#include "sim.h"
 
 #define THREADS		4
 #define RUNS		25	/* of a thread */
 #define BUDGET		(64u * 1024)
 #define HANGS		"hang#7/9"	/* of all tasks, from the seventh on every ninth */
 #define NAME_BYTES	200
+#define HOT_RUNS	5	/* on a device that trips */
+#define HOT_RUN		2	/* ... with this one */
 
 static const uint32_t priorities[THREADS] = { 0, 5, 5, 15 };
 static char path[] = "/tmp/test-arrivals-XXXXXX";
@@ -237,6 +241,90 @@ static void test_longer_program(void **state)
 	end_session(&session);
 }
 
+static void open_hot(struct session *session, const char *keys)
+{
+	char name[NAME_BYTES];
+
+	snprintf(name, sizeof(name), "sim:npu-v3?memory=256&pages=4k&%s%s", keys, path);
+	ok(npurt_open(name, &session->device));
+	make_worker(session, 0, 9);
+}
+
+static int run_one(const struct worker *worker, struct npurt_task_report *report)
+{
+	const struct npurt_binding bindings[2] = {
+		{ .buffer = worker->x }, { .buffer = worker->y[0] },
+	};
+	struct npurt_future *future;
+	int ret;
+
+	ok(npurt_run_submit(worker->model, bindings, 2, NULL, &future));
+	ret = npurt_future_wait(future, NPURT_FOREVER);
+	if (!ret) {
+		report->size = sizeof(*report);
+		ok(npurt_future_get_report(future, report));
+	}
+	npurt_future_release(future);
+	return ret;
+}
+
+static void close_hot(struct session *session)
+{
+	free_worker(&session->worker[0]);
+	npurt_close(session->device);
+}
+
+/* Tasks before and after the one with which the device trips. */
+static void run_hot(const char *keys, struct npurt_task_report report[HOT_RUNS])
+{
+	struct session session = { 0 };
+
+	open_hot(&session, keys);
+	for (unsigned int i = 0; i < HOT_RUNS; i++) {
+		if (i != HOT_RUN) {
+			ok(run_one(&session.worker[0], &report[i]));
+			continue;
+		}
+		assert_true(run_one(&session.worker[0], &report[i]) < 0);
+		assert_says("it became too hot");
+	}
+	close_hot(&session);
+}
+
+/* What makes a device go on that stands still is in the recording, too. */
+static void test_trip(void **state)
+{
+	struct npurt_task_report first[HOT_RUNS] = { 0 }, again[HOT_RUNS] = { 0 };
+
+	(void)state;
+	run_hot("fault=over-temperature#3&record=", first);
+	run_hot("fault=over-temperature#3&replay=", again);
+	for (unsigned int i = 0; i < HOT_RUNS; i++)
+		assert_true(equal(&first[i], &again[i]));
+	assert_int_equal(again[HOT_RUNS - 1].status, NPU_STATUS_DONE);
+}
+
+/* Where the device that was recorded went on, one that trips does not stand still for ever. */
+static void test_other_trip(void **state)
+{
+	struct npurt_task_report report[HOT_RUNS] = { 0 };
+	struct session session = { 0 };
+
+	(void)state;
+	open_hot(&session, "record=");
+	for (unsigned int i = 0; i <= HOT_RUN; i++)
+		ok(run_one(&session.worker[0], &report[i]));
+	close_hot(&session);
+
+	open_hot(&session, "fault=over-temperature#3&wait=1&replay=");
+	for (unsigned int i = 0; i < HOT_RUN; i++)
+		ok(run_one(&session.worker[0], &report[i]));
+	assert_true(run_one(&session.worker[0], &report[HOT_RUN]) < 0);
+	assert_true(sim_check_replay((struct sim *)session.device->backend) < 0);
+	assert_says("standing still");
+	close_hot(&session);
+}
+
 static void test_refused(void **state)
 {
 	static const char *const bad[][2] = {
@@ -268,6 +356,8 @@ int main(void)
 		cmocka_unit_test(test_replay),
 		cmocka_unit_test(test_other_program),
 		cmocka_unit_test(test_longer_program),
+		cmocka_unit_test(test_trip),
+		cmocka_unit_test(test_other_trip),
 		cmocka_unit_test(test_refused),
 	};
 	int failed, file = mkstemp(path);
