@@ -291,7 +291,11 @@ int sim_last_fault(struct npurt_backend_context *context, uint32_t task_id,
  */
 void sim_died(struct sim *sim, uint32_t generation, const char *why);
 
-/** sim_check_life() - is it still there? For somebody who has waited for long */
+/**
+ * sim_check_life() - is it still there? For somebody who has waited for long
+ *
+ * While arrivals are recorded or replayed the firmware is not asked.
+ */
 void sim_check_life(struct sim *sim);
 
 /** sim_revive() - reset the device if it was stopped; under context_lock; -ENODEV: in vain */

@@ -17,7 +17,8 @@
 #define SPIN_US_MAX 1000000u
 #define SLEEP_US_MAX 1000000u
 #define PATIENCE_S_DEFAULT 30u
-#define WAIT_S_DEFAULT 10u
+/* What the device has for an answer a replay waits out, or it would end before the answer does. */
+#define WAIT_S_BEYOND_PATIENCE 10u
 #define SECONDS_MAX 3600u
 
 static const struct {
@@ -104,7 +105,6 @@ int sim_options_parse(const char *text, struct sim_options *options)
 	*options = (struct sim_options){
 		.spin_us = NPU_MODEL_THREAD_SPIN_DEFAULT,
 		.patience_s = PATIENCE_S_DEFAULT,
-		.wait_s = WAIT_S_DEFAULT,
 	};
 	if (strlen(text) >= sizeof(copy))
 		return npurt_fail(-EINVAL, "sim: the device's name is longer than %zu characters",
@@ -119,6 +119,8 @@ int sim_options_parse(const char *text, struct sim_options *options)
 		ret = parse_key(options, pair);
 	if (!ret && *options->record && *options->replay)
 		ret = npurt_fail(-EINVAL, "sim: record and replay exclude each other");
+	if (!options->wait_s)
+		options->wait_s = options->patience_s + WAIT_S_BEYOND_PATIENCE;
 	options->memory_named = options->memory_mib;
 	if (!options->memory_named)
 		options->memory_mib = MEMORY_MIB_DEFAULT;

@@ -18,6 +18,7 @@
 #include "objects.h"
 #include "rig.h"
 #include "sim.h"
+#include "sim_options.h"
 
 #define THREADS		4
 #define RUNS		25	/* of a thread */
@@ -325,6 +326,53 @@ static void test_other_trip(void **state)
 	close_hot(&session);
 }
 
+static unsigned int lines_recorded(void)
+{
+	FILE *file = fopen(path, "r");
+	unsigned int lines = 0;
+	int next;
+
+	assert_non_null(file);
+	while ((next = fgetc(file)) != EOF)
+		lines += next == '\n';
+	fclose(file);
+	return lines;
+}
+
+/* A host that waits for long looks after the device: by its own clock, so not for the device to see. */
+static void test_no_ping(void **state)
+{
+	unsigned int lines[2];
+
+	(void)state;
+	for (unsigned int i = 0; i < 2; i++) {
+		struct npurt_device *device;
+		char name[NAME_BYTES];
+
+		snprintf(name, sizeof(name), "sim:npu-v3?memory=64&record=%s", path);
+		ok(npurt_open(name, &device));
+		if (i)
+			sim_check_life((struct sim *)device->backend);
+		npurt_close(device);
+		lines[i] = lines_recorded();
+	}
+	assert_int_equal(lines[0], lines[1]);
+}
+
+/* Longer than whatever the device has for an answer. */
+static void test_wait(void **state)
+{
+	struct sim_options options;
+
+	(void)state;
+	ok(sim_options_parse("npu-v3", &options));
+	assert_int_equal(options.wait_s, options.patience_s + 10);
+	ok(sim_options_parse("npu-v3?patience=200", &options));
+	assert_int_equal(options.wait_s, 210);
+	ok(sim_options_parse("npu-v3?wait=7&patience=200", &options));
+	assert_int_equal(options.wait_s, 7);
+}
+
 static void test_refused(void **state)
 {
 	static const char *const bad[][2] = {
@@ -358,6 +406,8 @@ int main(void)
 		cmocka_unit_test(test_longer_program),
 		cmocka_unit_test(test_trip),
 		cmocka_unit_test(test_other_trip),
+		cmocka_unit_test(test_no_ping),
+		cmocka_unit_test(test_wait),
 		cmocka_unit_test(test_refused),
 	};
 	int failed, file = mkstemp(path);
