@@ -123,6 +123,7 @@ static void test_sleep(void **state)
 	/* Asleep there is nothing to look for. */
 	assert_int_equal(npu_model_timer(host->model), UINT64_MAX);
 	slept = reg(NPU_REG_COUNTER_SLEEP_LO);
+	assert_true(slept > 0);
 	asleep = run(0, 100, &woken);
 	assert_int_equal(reg(NPU_REG_CLUSTERS_ASLEEP), 0);
 	assert_int_equal(woken, plain);
