@@ -5,8 +5,9 @@
  *
  * `sim:` (sim.c) plays the kernel's part over the device model in this process. The one over the
  * kernel driver (drm.c) maps each of these onto one ioctl or one mapping: memory_alloc GEM_CREATE
- * and mmap, memory_export and memory_import PRIME's calls, bind and unbind VM_BIND, context_create CTX_CREATE and the semaphore area's mapping,
- * queue_create QUEUE_CREATE and the doorbell's mapping, wait SEM_WAIT, last_fault CTX_STATUS.
+ * and mmap, memory_export and memory_import PRIME's calls, bind and unbind VM_BIND, context_create
+ * CTX_CREATE and the semaphore area's mapping, queue_create QUEUE_CREATE and the doorbell's mapping,
+ * wait SEM_WAIT, last_fault CTX_STATUS.
  *
  * Every function returns 0 or a negative errno with a sentence (npurt_fail()), may be called by any
  * thread, and needs no lock of the caller, except that an object's destruction is its last use.

@@ -127,13 +127,17 @@ free_memory:
 }
 
 /* Of a size that is mapped as it is, on the device and in its context. */
-static int make(struct npurt_context *context, uint64_t bytes, unsigned int prot,
+static int make(struct npurt_context *context, uint64_t bytes, unsigned int prot, bool shared,
 		struct npurt_buffer **result)
 {
 	struct npurt_backend *backend = context->device->backend;
 	struct npurt_memory memory = { 0 };
-	int ret = backend->ops->memory_alloc(backend, bytes, &memory);
+	int ret;
 
+	if (shared)
+		ret = backend->ops->memory_alloc_shared(backend, bytes, &memory);
+	else
+		ret = backend->ops->memory_alloc(backend, bytes, &memory);
 	return ret ? ret : make_of(context, &memory, prot, result);
 }
 
@@ -185,42 +189,32 @@ static void release_or_keep(struct npurt_leaver *leaver)
 	release(buffer);
 }
 
-/* Room in the pool; @kept: one that fits and was kept, or NULL. */
-static int take_room(struct npurt_context *context, uint64_t bytes, unsigned int kind,
-		     struct npurt_pool_block **kept)
+/* One that was kept, or a new one in the place of others. Shared ones never are kept. */
+static int take_from_pool(struct npurt_context *context, uint64_t bytes, unsigned int prot,
+			  bool shared, struct npurt_buffer **result)
 {
-	struct npurt_pool_block *given_up;
+	struct npurt_backend *backend = context->device->backend;
+	unsigned int kind = shared ? NPURT_POOL_KIND_SHARED : prot;
+	struct npurt_pool_block *kept, *given_up;
+	int ret;
 
-	if (npurt_pool_take(&context->pool, bytes, kind, kept, &given_up))
+	if (npurt_pool_take(&context->pool, bytes, kind, &kept, &given_up))
 		return npurt_fail(-ENOMEM,
 				  "npurt: %" PRIu64
 				  " bytes more than the context's pool_bytes allow, %" PRIu64
 				  " in all: free buffers or models, or make the context with more",
 				  bytes, context->pool.max);
 	release_chain(given_up);
-	return 0;
-}
-
-/* One that was kept, or a new one in the place of others. */
-static int take_from_pool(struct npurt_context *context, uint64_t bytes, unsigned int prot,
-			  struct npurt_buffer **result)
-{
-	struct npurt_backend *backend = context->device->backend;
-	struct npurt_pool_block *kept;
-	int ret = take_room(context, bytes, prot, &kept);
-
-	if (ret)
-		return ret;
 	if (kept) {
 		*result = (struct npurt_buffer *)kept;
 		backend->ops->memory_clear(backend, &(*result)->memory);
 		return 0;
 	}
-	ret = make(context, bytes, prot, result);
+	ret = make(context, bytes, prot, shared, result);
 	if (ret == -ENOMEM) {
 		/* The device's memory may be in what is kept. */
 		npurt_buffer_release_kept(context);
-		ret = make(context, bytes, prot, result);
+		ret = make(context, bytes, prot, shared, result);
 	}
 	if (ret)
 		npurt_pool_untake(&context->pool, bytes);
@@ -232,12 +226,14 @@ static uint64_t whole_pages(uint64_t bytes)
 	return (bytes + NPU_PAGE_BYTES - 1) & ~(NPU_PAGE_BYTES - 1);
 }
 
-static int take(struct npurt_context *context, uint64_t bytes, unsigned int prot,
+/* What others see is as large as was asked for, and not as a class of the pool's. */
+static int take(struct npurt_context *context, uint64_t bytes, unsigned int prot, bool shared,
 		struct npurt_buffer **result)
 {
 	if (!context->pool.max)
-		return make(context, whole_pages(bytes), prot, result);
-	return take_from_pool(context, npurt_pool_bytes(bytes), prot, result);
+		return make(context, whole_pages(bytes), prot, shared, result);
+	return take_from_pool(context, shared ? whole_pages(bytes) : npurt_pool_bytes(bytes), prot,
+			      shared, result);
 }
 
 /* The application's, or a model's. */
@@ -250,29 +246,22 @@ static void hand_out(struct npurt_buffer *buffer, uint64_t bytes)
 	__atomic_fetch_add(&buffer->context->buffer_bytes, buffer->block.bytes, __ATOMIC_RELAXED);
 }
 
-static int check_bytes(uint64_t bytes)
+static int new_buffer(struct npurt_context *context, uint64_t bytes, unsigned int prot,
+		      bool shared, struct npurt_buffer **result)
 {
+	int ret;
+
 	if (!bytes || bytes > NPU_VA_END / 2)
 		return npurt_fail(-EINVAL,
 				  "npurt: a buffer of %" PRIu64
 				  " bytes: a context holds buffers of 1 to "
 				  "%" PRIu64 " bytes",
 				  bytes, (uint64_t)NPU_VA_END / 2);
-	return 0;
-}
-
-int npurt_buffer_new(struct npurt_context *context, uint64_t bytes, unsigned int prot,
-		     struct npurt_buffer **result)
-{
-	int ret = check_bytes(bytes);
-
-	if (ret)
-		return ret;
-	ret = take(context, bytes, prot, result);
+	ret = take(context, bytes, prot, shared, result);
 	if (ret == -ENOMEM) {
 		/* What has been let go of may only wait for somebody to see that tasks are over. */
 		npurt_queue_catch_up(&context->queue);
-		ret = take(context, bytes, prot, result);
+		ret = take(context, bytes, prot, shared, result);
 	}
 	if (ret)
 		return ret;
@@ -280,28 +269,10 @@ int npurt_buffer_new(struct npurt_context *context, uint64_t bytes, unsigned int
 	return 0;
 }
 
-/* Its memory is its own for as long as anybody has it, so the pool only counts it. */
-static int new_shared(struct npurt_context *context, uint64_t bytes, unsigned int prot,
-		      struct npurt_buffer **result)
+int npurt_buffer_new(struct npurt_context *context, uint64_t bytes, unsigned int prot,
+		     struct npurt_buffer **result)
 {
-	struct npurt_backend *backend = context->device->backend;
-	uint64_t rounded = whole_pages(bytes);
-	struct npurt_memory memory = { 0 };
-	struct npurt_pool_block *kept;
-	int ret = check_bytes(bytes);
-
-	if (!ret && context->pool.max)
-		ret = take_room(context, rounded, NPURT_POOL_KIND_SHARED, &kept);
-	if (ret)
-		return ret;
-	ret = backend->ops->memory_alloc_shared(backend, rounded, &memory);
-	if (!ret)
-		ret = make_of(context, &memory, prot, result);
-	if (!ret)
-		hand_out(*result, bytes);
-	else if (context->pool.max)
-		npurt_pool_untake(&context->pool, rounded);
-	return ret;
+	return new_buffer(context, bytes, prot, false, result);
 }
 
 void npurt_buffer_put(struct npurt_buffer *buffer)
@@ -337,10 +308,7 @@ int npurt_buffer_alloc(struct npurt_context *context, uint64_t bytes, uint32_t f
 		ret = check_flags(flags, NPURT_BUFFER_READ_ONLY | NPURT_BUFFER_EXPORT);
 	if (ret)
 		return ret;
-	if (flags & NPURT_BUFFER_EXPORT)
-		ret = new_shared(context, bytes, prot_of(flags), result);
-	else
-		ret = npurt_buffer_new(context, bytes, prot_of(flags), result);
+	ret = new_buffer(context, bytes, prot_of(flags), flags & NPURT_BUFFER_EXPORT, result);
 	if (ret)
 		return ret;
 	(*result)->flags = flags;
@@ -384,12 +352,20 @@ static int check_file(int file, bool writable)
 	return 0;
 }
 
+static int make_imported(struct npurt_context *context, int file, uint32_t flags,
+			 struct npurt_buffer **result)
+{
+	struct npurt_backend *backend = context->device->backend;
+	bool writable = !(flags & NPURT_BUFFER_READ_ONLY);
+	struct npurt_memory memory = { 0 };
+	int ret = backend->ops->memory_import(backend, file, writable, &memory);
+
+	return ret ? ret : make_of(context, &memory, prot_of(flags), result);
+}
+
 int npurt_buffer_import(struct npurt_context *context, int file, uint32_t flags,
 			struct npurt_buffer **result)
 {
-	bool writable = !(flags & NPURT_BUFFER_READ_ONLY);
-	struct npurt_memory memory = { 0 };
-	struct npurt_backend *backend;
 	int ret;
 
 	if (!context || !result)
@@ -400,17 +376,20 @@ int npurt_buffer_import(struct npurt_context *context, int file, uint32_t flags,
 	if (!ret)
 		ret = check_flags(flags, NPURT_BUFFER_READ_ONLY);
 	if (!ret)
-		ret = check_file(file, writable);
+		ret = check_file(file, !(flags & NPURT_BUFFER_READ_ONLY));
 	if (ret)
 		return ret;
-	backend = context->device->backend;
-	ret = backend->ops->memory_import(backend, file, writable, &memory);
-	if (!ret)
-		ret = make_of(context, &memory, prot_of(flags), result);
+	ret = make_imported(context, file, flags, result);
+	if (ret == -ENOMEM) {
+		/* As for one that is allocated, of whichever kind what is missing is. */
+		npurt_queue_catch_up(&context->queue);
+		npurt_buffer_release_kept(context);
+		ret = make_imported(context, file, flags, result);
+	}
 	if (ret)
 		return ret;
 	(*result)->imported = true;
-	hand_out(*result, memory.bytes);
+	hand_out(*result, (*result)->memory.bytes);
 	(*result)->flags = flags;
 	npurt_count_up(&context->handles);
 	return 0;

@@ -9,7 +9,8 @@
  * are over (leave.h). So a task in flight never keeps a context alive that nobody can
  * reach any more; it is killed instead.
  *
- * Locks, outer first: a line's, retire_lock, a graph's, leavers', bind_lock, va_lock, the back end's.
+ * Locks, outer first: a line's, retire_lock, a graph's, leavers', bind_lock, va_lock, the back
+ * end's.
  */
 #ifndef NPURT_OBJECTS_H
 #define NPURT_OBJECTS_H
@@ -298,7 +299,7 @@ void npurt_context_put(struct npurt_context *context);
 /**
  * npurt_context_backend() - what the device knows it as
  *
- * Another one after a reset; the one before can be used until the context is freed, and then answers
+ * Another one after a reset; the one before can be used until the context is freed, and answers
  * that it is lost.
  */
 static inline struct npurt_backend_context *
@@ -323,7 +324,7 @@ void npurt_buffer_put(struct npurt_buffer *buffer);
 /** npurt_buffer_release_kept() - release what the context's pool keeps */
 void npurt_buffer_release_kept(struct npurt_context *context);
 
-/** npurt_buffer_bind_all() - make all buffers of a context known to a device that has none of them */
+/** npurt_buffer_bind_all() - make all buffers of a context known to a device that has none */
 int npurt_buffer_bind_all(struct npurt_context *context, struct npurt_backend_context *backend);
 
 /* -------------------------------------------------------------------- rebuild.c */
@@ -346,7 +347,7 @@ static inline bool npurt_is_lost(struct npurt_backend_context *backend)
  * Resets the device if that has to be done. Under the queue's retire_lock, or before anybody uses
  * the queue. The caller rings the doorbell.
  *
- * Return: 0; a negative errno with a sentence: the context is as it was.
+ * Return: 0; a negative errno with a sentence: the context stays lost.
  */
 int npurt_rebuild(struct npurt_context *context, uint64_t first);
 

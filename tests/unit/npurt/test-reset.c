@@ -236,6 +236,7 @@ static void somebody_resets_it(void **state)
 		reset_device(&rig);
 		asked++;
 	}
+	assert_true(asked > 0);
 	end_work(workers, &rig, asked);
 	/* Also for who had nothing in flight. */
 	rig_fill(&rig, rig.x, rig.y, 7);

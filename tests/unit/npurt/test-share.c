@@ -51,6 +51,18 @@ static int export(struct npurt_buffer *buffer)
 	return file;
 }
 
+/* A buffer, and another one of the same memory, in the same context. */
+static void make_pair(const struct rig *rig, uint64_t bytes, uint32_t flags,
+		      struct npurt_buffer **given, struct npurt_buffer **taken)
+{
+	int file;
+
+	ok(npurt_buffer_alloc(rig->context, bytes, NPURT_BUFFER_EXPORT, given));
+	file = export(*given);
+	ok(npurt_buffer_import(rig->context, file, flags, taken));
+	close(file);
+}
+
 /* The model's run on other buffers than the rig's. */
 static void run_on(struct rig *rig, struct npurt_buffer *x, struct npurt_buffer *y)
 {
@@ -180,14 +192,10 @@ static void large_memory(void **state)
 	struct npurt_buffer *given, *taken;
 	unsigned char *host;
 	struct rig rig;
-	int file;
 
 	(void)state;
 	rig_make(&rig, NULL, NULL);
-	ok(npurt_buffer_alloc(rig.context, bytes, NPURT_BUFFER_EXPORT, &given));
-	file = export(given);
-	ok(npurt_buffer_import(rig.context, file, 0, &taken));
-	close(file);
+	make_pair(&rig, bytes, 0, &given, &taken);
 	assert_int_equal(npurt_buffer_bytes(taken), bytes);
 	host = npurt_buffer_map(given);
 	host[bytes - 1] = 42;
@@ -207,14 +215,10 @@ static void the_device_writes_no_read_only_memory(void **state)
 	unsigned char *host;
 	struct rig rig;
 	uint32_t i;
-	int file;
 
 	(void)state;
 	rig_make(&rig, NULL, NULL);
-	ok(npurt_buffer_alloc(rig.context, PAGE, NPURT_BUFFER_EXPORT, &given));
-	file = export(given);
-	ok(npurt_buffer_import(rig.context, file, NPURT_BUFFER_READ_ONLY, &taken));
-	close(file);
+	make_pair(&rig, PAGE, NPURT_BUFFER_READ_ONLY, &given, &taken);
 	rig_fill(&rig, rig.x, rig.y, 0);
 	bindings[0].buffer = taken;
 	bindings[0].offset = 0;
@@ -346,19 +350,47 @@ static void the_pool_counts_what_is_exported_only(void **state)
 	rig_free(&rig);
 }
 
+/* The device's memory is full of it: that of `sim:`; of a driver nobody knows. */
+static void what_is_kept_makes_room(void **state)
+{
+	const struct npurt_context_options options = {
+		.size = sizeof(options), .pool_bytes = (uint64_t)1 << 30,
+	};
+	const uint64_t most = (uint64_t)(rig_is_sim() ? 200 : 32) << 20; /* of 256 MiB */
+	struct npurt_buffer *kept, *given, *taken;
+	struct npurt_context *context;
+	unsigned char *memory;
+	struct rig rig;
+	int file;
+
+	(void)state;
+	rig_make(&rig, NULL, NULL);
+	ok(npurt_context_create(rig.device, &options, &context));
+	ok(npurt_buffer_alloc(context, most, 0, &kept));
+	npurt_buffer_free(kept);
+	ok(npurt_buffer_alloc(context, most, NPURT_BUFFER_EXPORT, &given));
+	npurt_buffer_free(given);
+	ok(npurt_buffer_alloc(context, most, 0, &kept));
+	npurt_buffer_free(kept);
+	file = foreign_memory(most, &memory);
+	ok(npurt_buffer_import(context, file, 0, &taken));
+	close(file);
+	npurt_buffer_free(taken);
+	munmap(memory, most);
+	npurt_context_destroy(context);
+	rig_free(&rig);
+}
+
 static void nothing_stays_open(void **state)
 {
-	int before = rig_open_fds(), file, i;
+	int before = rig_open_fds(), i;
 	struct npurt_buffer *given, *taken;
 	struct rig rig;
 
 	(void)state;
 	rig_make(&rig, NULL, NULL);
 	for (i = 0; i < 200; i++) {
-		ok(npurt_buffer_alloc(rig.context, PAGE, NPURT_BUFFER_EXPORT, &given));
-		file = export(given);
-		ok(npurt_buffer_import(rig.context, file, 0, &taken));
-		close(file);
+		make_pair(&rig, PAGE, 0, &given, &taken);
 		npurt_buffer_free(i % 2 ? given : taken);
 		npurt_buffer_free(i % 2 ? taken : given);
 	}
@@ -380,6 +412,7 @@ int main(void)
 		cmocka_unit_test(a_memfd_that_could_shrink),
 		cmocka_unit_test(the_pool_counts_what_is_exported_only),
 		cmocka_unit_test(nothing_stays_open),
+		cmocka_unit_test(what_is_kept_makes_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
