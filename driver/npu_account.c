@@ -249,10 +249,11 @@ void npu_account_show(struct npu_device *ndev, struct seq_file *to)
 		seq_printf(to, "\nfile pid=%d uid=%u privileged=%d", account->pid,
 			   account->quota.user->uid, account->quota.privileged);
 		npu_count_show(to, &account->quota.count);
-		seq_printf(to, " watching=%d armed=%lld events=%lld faults=%lld comm=%s",
+		/* A program names itself: nothing that could be taken for a line of ours. */
+		seq_printf(to, " watching=%d armed=%lld events=%lld faults=%lld comm=%*pE",
 			   atomic_read(&account->watching), atomic64_read(&account->armed),
 			   atomic64_read(&account->events), atomic64_read(&account->faults),
-			   account->comm);
+			   (int)strnlen(account->comm, sizeof(account->comm)), account->comm);
 	}
 	seq_putc(to, '\n');
 	spin_unlock(&ndev->quota_lock);

@@ -57,7 +57,7 @@ static void npu_context_update(struct npu_context *ctx, u32 flags)
 
 /*
  * Pages of their own rather than coherent memory, as processes may keep them mapped when the device
- * is gone. The device must see processor caches, which is checked before it is used at all.
+ * is gone. The device must see processor caches, without which there are no contexts.
  */
 static int npu_context_area_init(struct npu_context *ctx)
 {

@@ -29,7 +29,6 @@ struct npu_account;
 struct npu_context;
 struct npu_queue;
 struct pci_dev;
-struct pci_error_handlers;
 
 /*
  * Offsets for mmap() below those of buffers: kind, then number, then offset in the object. 1 MiB
@@ -325,13 +324,14 @@ static inline bool npu_device_is_gone(struct npu_device *ndev)
 /* What callers are told who meet it dead: there is a next time, or none. */
 static inline int npu_dead_error(struct npu_device *ndev)
 {
-	return READ_ONCE(ndev->resetting) ? -EIO : -ENODEV;
+	return npu_device_is_gone(ndev) ? -ENODEV : -EIO;
 }
 
 /* npu_drv.c */
 extern const struct attribute_group *npu_device_groups[];
 struct npu_device *npu_device_alloc(struct device *parent);
 int npu_device_identify(struct npu_device *ndev, u64 doorbell_bytes);
+int npu_device_prepare(struct npu_device *ndev);
 int npu_device_init(struct npu_device *ndev);
 int npu_device_enter(struct npu_device *ndev, int *idx);
 int npu_device_enter_awake(struct npu_device *ndev, int *idx);
@@ -345,7 +345,9 @@ void npu_device_shutdown(struct npu_device *ndev);
 void npu_device_remove(struct npu_device *ndev);
 
 /* npu_reset.c */
-extern const struct pci_error_handlers npu_reset_handlers;
+void npu_reset_hold(struct npu_device *ndev, const char *why);
+void npu_reset_release(struct npu_device *ndev);
+void npu_reset_never(struct npu_device *ndev);
 extern const struct attribute_group npu_reset_group;
 void npu_reset_init(struct npu_device *ndev);
 bool npu_reset_wait(struct npu_device *ndev);
@@ -381,7 +383,7 @@ void npu_mailbox_cancel(struct npu_device *ndev);
 
 /* npu_irq.c */
 int npu_irq_init(struct npu_device *ndev);
-irqreturn_t npu_irq_thread(int irq, void *data);
+int npu_irq_request(struct npu_device *ndev, u32 number, int irq, u32 causes);
 void npu_irq_enable(struct npu_device *ndev);
 void npu_irq_drain(struct npu_device *ndev);
 void npu_irq_wait(struct npu_device *ndev);

@@ -2,6 +2,7 @@
 /* The module, its DRM driver, and the life of a device. */
 #include <linux/compat.h>
 #include <linux/dma-map-ops.h>
+#include <linux/dma-mapping.h>
 #include <linux/module.h>
 #include <linux/pm_runtime.h>
 #include <linux/uaccess.h>
@@ -269,6 +270,25 @@ int npu_device_identify(struct npu_device *ndev, u64 doorbell_bytes)
 	return 0;
 }
 
+/**
+ * npu_device_prepare() - nothing that ran before does DMA, and DMA is set up
+ * @ndev: it is an NPU
+ *
+ * Return: 0 or a negative errno.
+ */
+int npu_device_prepare(struct npu_device *ndev)
+{
+	struct device *dev = ndev->drm.dev;
+	int ret;
+
+	npu_write(ndev, NPU_REG_BOOT_CONTROL, NPU_BOOT_RESET);
+	ret = dma_set_mask_and_coherent(dev, DMA_BIT_MASK(NPU_DMA_BITS));
+	if (ret)
+		return dev_err_probe(dev, ret, "no DMA to %u-bit addresses\n", NPU_DMA_BITS);
+	dma_set_max_seg_size(dev, UINT_MAX);
+	return 0;
+}
+
 /*
  * Rings and semaphores are ordinary pages, in which both sides must see the other's stores. The
  * rest works without: what the device is and counts, its firmware and that one's log.
@@ -312,11 +332,11 @@ int npu_device_init(struct npu_device *ndev)
 	int ret;
 
 	npu_param_read_caps(ndev);
-	npu_account_init(ndev);
 	ret = npu_context_table_init(ndev);
 	if (ret)
 		return ret;
 	npu_device_check_coherence(ndev);
+	npu_account_init(ndev);
 	ret = npu_firmware_load(ndev);
 	if (ret)
 		return ret;
@@ -478,8 +498,11 @@ void npu_device_shutdown(struct npu_device *ndev)
 {
 	if (!npu_reset_end(ndev))
 		return;
-	npu_device_stop(ndev);
+	/* Whoever has the lock and waits for the device waits no more. */
 	npu_device_wake_all(ndev, -ENODEV);
+	mutex_lock(&ndev->hw_lock);
+	npu_device_stop(ndev);
+	mutex_unlock(&ndev->hw_lock);
 	npu_doorbell_revoke_all(ndev);
 }
 

@@ -127,14 +127,7 @@ static void npu_irq_handle(struct npu_device *ndev, u32 causes)
 		npu_device_die(ndev, npu_irq_why(ndev));
 }
 
-/**
- * npu_irq_thread() - the thread of an interrupt
- * @irq: its number
- * @data: struct npu_vector
- *
- * Return: IRQ_HANDLED; IRQ_NONE when the device is gone.
- */
-irqreturn_t npu_irq_thread(int irq, void *data)
+static irqreturn_t npu_irq_thread(int irq, void *data)
 {
 	struct npu_vector *vector = data;
 	struct npu_device *ndev = vector->ndev;
@@ -151,6 +144,31 @@ irqreturn_t npu_irq_thread(int irq, void *data)
 	}
 	npu_irq_handle(ndev, causes);
 	return IRQ_HANDLED;
+}
+
+/**
+ * npu_irq_request() - have an interrupt
+ * @ndev: after npu_irq_init()
+ * @number: which of the device's, from 0 on
+ * @irq: the kernel's number of it
+ * @causes: NPU_IRQ_* that it tells of
+ *
+ * Return: 0 or a negative errno.
+ */
+int npu_irq_request(struct npu_device *ndev, u32 number, int irq, u32 causes)
+{
+	struct npu_vector *vector = &ndev->vectors[number];
+	struct device *dev = ndev->drm.dev;
+	int ret;
+
+	vector->ndev = ndev;
+	vector->causes = causes;
+	vector->irq = irq;
+	ret = devm_request_threaded_irq(dev, irq, NULL, npu_irq_thread, IRQF_ONESHOT, "npu",
+					vector);
+	if (ret)
+		return dev_err_probe(dev, ret, "interrupt %u cannot be used\n", number);
+	return 0;
 }
 
 static int npu_ring_alloc(struct npu_device *ndev, struct npu_host_ring *ring, size_t bytes)

@@ -87,7 +87,8 @@ static int npu_mailbox_wait(struct npu_device *ndev, struct npu_message *message
  * @timeout: jiffies
  *
  * Return: 0; -EINVAL (the firmware refuses an argument), -EPROTO (the version), -EBUSY, -EIO (the
- * message, or it answers nonsense), -ENODEV (the device is dead), -ETIMEDOUT.
+ * message, it answers nonsense, or the device is reset just now), -ENODEV (the device is dead),
+ * -ETIMEDOUT.
  */
 int npu_mailbox_ask(struct npu_device *ndev, struct npu_message *message, unsigned long timeout)
 {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The NPU as a PCI function. */
-#include <linux/interrupt.h>
 #include <linux/module.h>
 #include <linux/pci.h>
 #include <linux/pm.h>
@@ -71,17 +70,10 @@ static int npu_pci_irqs(struct npu_device *ndev, struct pci_dev *pdev)
 	ret = devm_add_action_or_reset(&pdev->dev, npu_pci_free_vectors, pdev);
 	if (ret)
 		return ret;
-	for (i = 0; i < count; i++) {
-		ndev->vectors[i].ndev = ndev;
-		ndev->vectors[i].causes = count == 1 ? GENMASK(NPU_IRQ_COUNT - 1, 0) : BIT(i);
-		ndev->vectors[i].irq = pci_irq_vector(pdev, i);
-		ret = devm_request_threaded_irq(&pdev->dev, ndev->vectors[i].irq, NULL,
-						npu_irq_thread, IRQF_ONESHOT, "npu",
-						&ndev->vectors[i]);
-		if (ret)
-			return dev_err_probe(&pdev->dev, ret, "interrupt %d cannot be used\n", i);
-	}
-	return 0;
+	for (i = 0; i < count && !ret; i++)
+		ret = npu_irq_request(ndev, i, pci_irq_vector(pdev, i),
+				      count == 1 ? GENMASK(NPU_IRQ_COUNT - 1, 0) : BIT(i));
+	return ret;
 }
 
 static int npu_pci_probe(struct pci_dev *pdev, const struct pci_device_id *id)
@@ -100,11 +92,9 @@ static int npu_pci_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (ret)
 		return ret;
 	/* Whatever ran before must not do DMA once it is allowed to. */
-	npu_write(ndev, NPU_REG_BOOT_CONTROL, NPU_BOOT_RESET);
-	ret = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(NPU_DMA_BITS));
+	ret = npu_device_prepare(ndev);
 	if (ret)
-		return dev_err_probe(&pdev->dev, ret, "no DMA to %u-bit addresses\n", NPU_DMA_BITS);
-	dma_set_max_seg_size(&pdev->dev, UINT_MAX);
+		return ret;
 	pci_set_master(pdev);
 	ret = npu_irq_init(ndev);
 	if (!ret)
@@ -128,6 +118,46 @@ static void npu_pci_shutdown(struct pci_dev *pdev)
 	npu_device_shutdown(pci_get_drvdata(pdev));
 }
 
+/* ------------------------------------------------------ errors of the bus, and its resets */
+
+static void npu_pci_reset_prepare(struct pci_dev *pdev)
+{
+	npu_reset_hold(pci_get_drvdata(pdev), "its bus resets it");
+}
+
+static void npu_pci_reset_done(struct pci_dev *pdev)
+{
+	npu_reset_release(pci_get_drvdata(pdev));
+}
+
+static pci_ers_result_t npu_pci_error_detected(struct pci_dev *pdev, pci_channel_state_t state)
+{
+	if (state == pci_channel_io_normal)
+		return PCI_ERS_RESULT_CAN_RECOVER;
+	if (state == pci_channel_io_perm_failure) {
+		npu_reset_never(pci_get_drvdata(pdev));
+		return PCI_ERS_RESULT_DISCONNECT;
+	}
+	npu_reset_hold(pci_get_drvdata(pdev), "its bus reports an error");
+	return PCI_ERS_RESULT_NEED_RESET;
+}
+
+static pci_ers_result_t npu_pci_slot_reset(struct pci_dev *pdev)
+{
+	pci_restore_state(pdev);
+	/* For the next time: some kernels forget what they have restored. */
+	pci_save_state(pdev);
+	return PCI_ERS_RESULT_RECOVERED;
+}
+
+static const struct pci_error_handlers npu_pci_error_handlers = {
+	.error_detected = npu_pci_error_detected,
+	.slot_reset = npu_pci_slot_reset,
+	.resume = npu_pci_reset_done,
+	.reset_prepare = npu_pci_reset_prepare,
+	.reset_done = npu_pci_reset_done,
+};
+
 static const struct pci_device_id npu_pci_ids[] = {
 	{ PCI_DEVICE(NPU_PCI_VENDOR, NPU_PCI_DEVICE) },
 	{ }
@@ -140,7 +170,7 @@ static struct pci_driver npu_pci_driver = {
 	.probe = npu_pci_probe,
 	.remove = npu_pci_remove,
 	.shutdown = npu_pci_shutdown,
-	.err_handler = &npu_reset_handlers,
+	.err_handler = &npu_pci_error_handlers,
 	.dev_groups = npu_device_groups,
 	.driver.pm = pm_ptr(&npu_pm_ops),
 };

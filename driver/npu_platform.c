@@ -3,8 +3,6 @@
  * The NPU on a chip: registers and doorbells wherever they are, and one wired interrupt for all
  * causes. Authority: Documentation/hardware/registers.rst; binding: Documentation/devicetree.
  */
-#include <linux/dma-mapping.h>
-#include <linux/interrupt.h>
 #include <linux/module.h>
 #include <linux/of.h>
 #include <linux/platform_device.h>
@@ -36,20 +34,9 @@ static int npu_platform_map(struct npu_device *ndev, struct platform_device *pde
 /* As the line is active while there is anything, one that came too early is seen to later. */
 static int npu_platform_irq(struct npu_device *ndev, struct platform_device *pdev)
 {
-	struct npu_vector *vector = &ndev->vectors[0];
 	int irq = platform_get_irq(pdev, 0);
-	int ret;
 
-	if (irq < 0)
-		return irq;
-	vector->ndev = ndev;
-	vector->causes = GENMASK(NPU_IRQ_COUNT - 1, 0);
-	vector->irq = irq;
-	ret = devm_request_threaded_irq(&pdev->dev, irq, NULL, npu_irq_thread, IRQF_ONESHOT,
-					"npu", vector);
-	if (ret)
-		return dev_err_probe(&pdev->dev, ret, "interrupt %d cannot be used\n", irq);
-	return 0;
+	return irq < 0 ? irq : npu_irq_request(ndev, 0, irq, GENMASK(NPU_IRQ_COUNT - 1, 0));
 }
 
 /* It is awake, and stays so until npu_power_begin(). */
@@ -97,25 +84,27 @@ static int npu_platform_probe(struct platform_device *pdev)
 	ret = npu_platform_map(ndev, pdev);
 	if (ret)
 		return ret;
-	/* Whatever ran before does no DMA any more. */
-	npu_write(ndev, NPU_REG_BOOT_CONTROL, NPU_BOOT_RESET);
-	ret = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(NPU_DMA_BITS));
+	ret = npu_device_prepare(ndev);
 	if (ret)
-		return dev_err_probe(&pdev->dev, ret, "no DMA to %u-bit addresses\n", NPU_DMA_BITS);
-	dma_set_max_seg_size(&pdev->dev, UINT_MAX);
+		return ret;
 	return npu_platform_start(ndev, pdev);
 }
 
 static void npu_platform_remove(struct platform_device *pdev)
 {
+	/* Unlike that of PCI, this bus lets a device sleep until it is removed. */
+	pm_runtime_get_sync(&pdev->dev);
 	npu_device_remove(platform_get_drvdata(pdev));
+	pm_runtime_put_noidle(&pdev->dev);
 	/* What npu_power_end() took. */
 	pm_runtime_put_noidle(&pdev->dev);
 }
 
 static void npu_platform_shutdown(struct platform_device *pdev)
 {
+	pm_runtime_get_sync(&pdev->dev);
 	npu_device_shutdown(platform_get_drvdata(pdev));
+	pm_runtime_put_noidle(&pdev->dev);
 }
 
 static const struct of_device_id npu_platform_ids[] = {

@@ -116,8 +116,10 @@ static int npu_queue_check(struct npu_context *ctx, const struct drm_npu_queue_c
 	if (args->priority > NPU_PRIORITY_FREE && !can_nice(current, -1))
 		return -EACCES;
 	/* The device writes indices into it. */
-	return npu_bind_covers(&ctx->vm, args->ring, bytes,
-			       DRM_NPU_BIND_READ | DRM_NPU_BIND_WRITE) ? 0 : -EINVAL;
+	if (npu_bind_covers(&ctx->vm, args->ring, bytes, DRM_NPU_BIND_READ | DRM_NPU_BIND_WRITE))
+		return 0;
+	/* Of a context that is dead nothing is bound. */
+	return READ_ONCE(ctx->error) ?: -EINVAL;
 }
 
 /* Into the device and into the context's table. */

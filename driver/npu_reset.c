@@ -6,7 +6,6 @@
  * driver is bound again.
  */
 #include <linux/kobject.h>
-#include <linux/pci.h>
 #include <linux/pm_runtime.h>
 #include <linux/sysfs.h>
 #include <linux/wait.h>
@@ -76,7 +75,7 @@ static void npu_reset_queue(struct npu_device *ndev)
 {
 	mutex_lock(&ndev->stop_lock);
 	if (!ndev->reset_held)
-		queue_work(system_dfl_wq, &ndev->reset_work);
+		schedule_work(&ndev->reset_work);
 	mutex_unlock(&ndev->stop_lock);
 }
 
@@ -107,8 +106,7 @@ void npu_device_die(struct npu_device *ndev, const char *why)
 	if (again)
 		drm_warn(&ndev->drm, "%s; it is reset\n", why);
 	else
-		drm_err(&ndev->drm, "%s; it is stopped until the driver is unbound and bound again\n",
-			why);
+		drm_err(&ndev->drm, "%s; it is stopped until the driver is bound again\n", why);
 	npu_reset_give_up(ndev, again ? -EIO : -ENODEV);
 	if (again)
 		npu_reset_queue(ndev);
@@ -193,6 +191,8 @@ static bool npu_reset_run(struct npu_device *ndev)
 	npu_reset_contexts(ndev);
 	if (pm_runtime_resume_and_get(dev) < 0) {
 		npu_reset_end(ndev);
+		drm_err(&ndev->drm, "it does not wake up for a reset; it is stopped\n");
+		npu_reset_tell(ndev, "rebind");
 		return false;
 	}
 	works = !npu_reset_start(ndev);
@@ -262,67 +262,49 @@ bool npu_reset_wait(struct npu_device *ndev)
 					   NPU_RESET_PATIENCE) > 0;
 }
 
-/* ---------------------------------------------------- errors of the bus, and its resets */
+/* --------------------------------------------------------------- while a bus is at it */
 
-static void npu_reset_hold(struct npu_device *ndev, bool held)
+static void npu_reset_set_held(struct npu_device *ndev, bool held)
 {
 	mutex_lock(&ndev->stop_lock);
 	ndev->reset_held = held;
 	mutex_unlock(&ndev->stop_lock);
 }
 
-/* Nobody talks to it until the bus is done. */
-static void npu_reset_prepare(struct pci_dev *pdev)
+/**
+ * npu_reset_hold() - nobody talks to the device until its bus is done with it
+ * @ndev: the device
+ * @why: a sentence, kept
+ */
+void npu_reset_hold(struct npu_device *ndev, const char *why)
 {
-	struct npu_device *ndev = pci_get_drvdata(pdev);
-
-	npu_reset_hold(ndev, true);
+	npu_reset_set_held(ndev, true);
 	flush_work(&ndev->reset_work);
-	npu_device_die(ndev, "its bus resets it");
+	npu_device_die(ndev, why);
 }
 
-static void npu_reset_done(struct pci_dev *pdev)
+/**
+ * npu_reset_release() - the bus is done; the device is started again, if it can be
+ * @ndev: after npu_reset_hold()
+ */
+void npu_reset_release(struct npu_device *ndev)
 {
-	struct npu_device *ndev = pci_get_drvdata(pdev);
-
-	npu_reset_hold(ndev, false);
+	npu_reset_set_held(ndev, false);
 	if (READ_ONCE(ndev->resetting))
 		npu_reset_queue(ndev);
 	flush_work(&ndev->reset_work);
 }
 
-static pci_ers_result_t npu_reset_error(struct pci_dev *pdev, pci_channel_state_t state)
+/**
+ * npu_reset_never() - the bus has lost the device for good
+ * @ndev: the device
+ */
+void npu_reset_never(struct npu_device *ndev)
 {
-	struct npu_device *ndev = pci_get_drvdata(pdev);
-
-	if (state == pci_channel_io_normal)
-		return PCI_ERS_RESULT_CAN_RECOVER;
-	if (state == pci_channel_io_perm_failure) {
-		npu_reset_end(ndev);
-		npu_reset_give_up(ndev, -ENODEV);
-		npu_reset_cancel(ndev);
-		return PCI_ERS_RESULT_DISCONNECT;
-	}
-	npu_reset_hold(ndev, true);
-	npu_device_die(ndev, "its bus reports an error");
-	return PCI_ERS_RESULT_NEED_RESET;
+	npu_reset_end(ndev);
+	npu_reset_give_up(ndev, -ENODEV);
+	npu_reset_cancel(ndev);
 }
-
-static pci_ers_result_t npu_reset_slot(struct pci_dev *pdev)
-{
-	pci_restore_state(pdev);
-	/* For the next time: some kernels forget what they have restored. */
-	pci_save_state(pdev);
-	return PCI_ERS_RESULT_RECOVERED;
-}
-
-const struct pci_error_handlers npu_reset_handlers = {
-	.error_detected = npu_reset_error,
-	.slot_reset = npu_reset_slot,
-	.resume = npu_reset_done,
-	.reset_prepare = npu_reset_prepare,
-	.reset_done = npu_reset_done,
-};
 
 /* -------------------------------------------------------------------------------- sysfs */
 
@@ -331,10 +313,10 @@ static ssize_t npu_state_show(struct device *dev, struct device_attribute *attr,
 	struct npu_device *ndev = dev_get_drvdata(dev);
 	const char *state = "working";
 
-	if (READ_ONCE(ndev->resetting))
-		state = "resetting";
-	else if (npu_device_is_dead(ndev))
+	if (npu_device_is_gone(ndev))
 		state = "dead";
+	else if (READ_ONCE(ndev->resetting))
+		state = "resetting";
 	return sysfs_emit(text, "%s\n", state);
 }
 static DEVICE_ATTR_RO(npu_state);
@@ -369,8 +351,11 @@ static ssize_t npu_reset_store(struct device *dev, struct device_attribute *attr
 		return ret;
 	npu_device_die(ndev, "somebody asked for a reset");
 	npu_device_exit(ndev, idx);
-	flush_work(&ndev->reset_work);
-	return npu_device_is_dead(ndev) ? -ENODEV : bytes;
+	/* A bus may be at it, too. */
+	npu_reset_wait(ndev);
+	if (npu_device_is_gone(ndev))
+		return -ENODEV;
+	return npu_device_is_dead(ndev) ? -EIO : bytes;
 }
 static DEVICE_ATTR_WO(npu_reset);
 

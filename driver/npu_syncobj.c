@@ -409,7 +409,7 @@ static void npu_bridge_work(struct work_struct *work)
 	struct npu_sync_point *point, *next_point;
 	struct npu_sync_signal *signal, *next_signal;
 
-	/* Device and files stay meanwhile: who closes a file waits for us. */
+	/* The device stays meanwhile: contexts have it. */
 	llist_for_each_entry_safe(point, next_point, points, node) {
 		npu_sync_point_finish(point);
 		cond_resched();
