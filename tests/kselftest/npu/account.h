@@ -37,8 +37,8 @@ static inline int limit_set(const char *name, uint64_t value)
 }
 
 /*
- * A number of the line that begins with @who ("device", "user uid=1000 ", "file pid=12 "); UINT64_MAX
- * when there is no such line, or no such number in it.
+ * A number of the line that begins with @who ("device", "user uid=1000 ", "file pid=12 ");
+ * UINT64_MAX when there is no such line, or no such number in it.
  */
 static inline uint64_t account_of(const char *who, const char *what)
 {

@@ -89,8 +89,7 @@ static inline uint64_t count_queues(int fd)
 		if (npu_call(fd, DRM_IOCTL_NPU_QUEUE_CREATE, &create))
 			break;
 	}
-	munmap((void *)lane.doorbell, (size_t)sysconf(_SC_PAGESIZE));
-	munmap(lane.ring, LANE_BYTES);
+	npu_lane_unmap(&lane);
 	return count;
 }
 

@@ -83,7 +83,7 @@ static int fault_and_end(uint64_t seed, struct counts *counts)
 		ret = fault_for_a_while(&worker, counts);
 	if (!ret)
 		ret = end_so(&worker, (enum way)roll(&worker.dice, WAYS));
-	work_let_go(&worker.lane);
+	npu_lane_unmap(&worker.lane);
 	close(worker.fd);
 	if (ret)
 		printf("# round %llu: %s\n", (unsigned long long)seed, strerror(-ret));
@@ -151,7 +151,7 @@ int main(int argc, char **argv)
 	fine &= campaign_result(!result, "a bystander's %llu copies were right: %s",
 				(unsigned long long)bystander.signalled,
 				strerror(-(int)(intptr_t)result));
-	work_let_go(&bystander.lane);
+	npu_lane_unmap(&bystander.lane);
 	close(bystander.fd);
 	fine &= device_is_idle();
 	return fine ? 0 : 1;

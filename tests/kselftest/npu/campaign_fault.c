@@ -489,7 +489,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		good &= test_call(&calls[i], &scene);
 	uring_close(&scene.ring);
-	work_let_go(&scene.worker.lane);
+	npu_lane_unmap(&scene.worker.lane);
 	close(scene.worker.fd);
 	if (stride)
 		good &= test_probe(stride);

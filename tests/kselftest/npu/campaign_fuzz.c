@@ -52,7 +52,7 @@ static int step(struct fuzz_world *world)
 /* Others may have all contexts for a moment, and that is no failure of the driver's. */
 static bool may_begin_so(int ret)
 {
-	return ret == -ENOSPC || ret == -EDQUOT || ret == -ENOMEM;
+	return ret == -ENOSPC || ret == -ENOMEM;
 }
 
 /* Who has closed his own buffers cannot go on; the device must be there in any case. */

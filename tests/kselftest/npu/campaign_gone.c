@@ -80,7 +80,7 @@ static bool round_of_sleepers(const char *request)
 	good = campaign_result(woken == SLEEPERS, "%d of %d sleepers wake with ENODEV (%lld ms)",
 			       woken, SLEEPERS, (long long)(now_ns() - before) / MILLISECOND);
 	good &= calls_say_so(&worker);
-	work_let_go(&worker.lane);
+	npu_lane_unmap(&worker.lane);
 	close(worker.fd);
 	return good;
 }
@@ -112,7 +112,7 @@ static bool round_of_rings(void)
 			       woken, SLEEPERS, (long long)(now_ns() - before) / MILLISECOND);
 	good &= calls_say_so(&worker);
 	uring_close(&ring);
-	work_let_go(&worker.lane);
+	npu_lane_unmap(&worker.lane);
 	close(worker.fd);
 	return good;
 }

@@ -28,16 +28,6 @@ static inline int work_bind_data(struct worker *worker, struct npu_lane *lane)
 	return npu_bind(worker->fd, lane->ctx, worker->data, DATA_VA, DATA_BYTES);
 }
 
-static inline void work_let_go(struct npu_lane *lane)
-{
-	if (lane->doorbell && lane->doorbell != MAP_FAILED)
-		munmap((void *)lane->doorbell, (size_t)sysconf(_SC_PAGESIZE));
-	if (lane->ring && lane->ring != MAP_FAILED)
-		munmap(lane->ring, LANE_BYTES);
-	lane->doorbell = NULL;
-	lane->ring = NULL;
-}
-
 static inline void work_put_copy(struct npu_lane *lane, uint32_t bytes)
 {
 	const struct npu_packet_copy copy = {
@@ -50,17 +40,6 @@ static inline void work_put_copy(struct npu_lane *lane, uint32_t bytes)
 	};
 
 	npu_lane_put(lane, &copy);
-}
-
-/* npu_lane_open() does not say which errno a context or a buffer had. */
-static inline int work_open_lane(struct worker *worker, struct npu_lane *lane)
-{
-	struct drm_npu_get_param get = { .param = DRM_NPU_PARAM_CONTEXTS };
-	int ret = npu_lane_open(lane, worker->fd);
-
-	if (ret == -ENOMEM && npu_call(worker->fd, DRM_IOCTL_NPU_GET_PARAM, &get) == -ENODEV)
-		ret = -ENODEV;
-	return ret;
 }
 
 static inline int work_run(struct worker *worker)
@@ -124,7 +103,7 @@ static inline int work_abandon(struct worker *worker)
 	int ret;
 
 	worker->step = "abandon";
-	ret = work_open_lane(worker, &lane);
+	ret = npu_lane_open(&lane, worker->fd);
 	if (!ret)
 		ret = work_bind_data(worker, &lane);
 	if (!ret) {
@@ -136,7 +115,7 @@ static inline int work_abandon(struct worker *worker)
 		if (!ret)
 			ret = npu_context_destroy(worker->fd, lane.ctx);
 	}
-	work_let_go(&lane);
+	npu_lane_unmap(&lane);
 	return ret;
 }
 
@@ -185,7 +164,7 @@ static inline int work_open(struct worker *worker)
 
 	worker->step = "open";
 	worker->signalled = 0;
-	ret = work_open_lane(worker, &worker->lane);
+	ret = npu_lane_open(&worker->lane, worker->fd);
 	if (!ret)
 		ret = npu_call(worker->fd, DRM_IOCTL_NPU_GEM_CREATE, &create);
 	worker->data = create.handle;
@@ -205,7 +184,7 @@ static inline int work_life(struct worker *worker, unsigned int steps)
 		ret = step[roll(&worker->dice, sizeof(step) / sizeof(step[0]))](worker);
 	if (!ret && roll(&worker->dice, 2))
 		ret = npu_context_destroy(worker->fd, worker->lane.ctx);
-	work_let_go(&worker->lane);
+	npu_lane_unmap(&worker->lane);
 	close(worker->fd);
 	worker->fd = -1;
 	return ret;

@@ -177,10 +177,7 @@ static inline int fuzz_lane_open(struct fuzz_world *world, struct fuzz_lane *lan
 
 static inline void fuzz_lane_close(struct fuzz_world *world, struct fuzz_lane *lane)
 {
-	if (lane->lane.doorbell && lane->lane.doorbell != MAP_FAILED)
-		munmap((void *)lane->lane.doorbell, (size_t)sysconf(_SC_PAGESIZE));
-	if (lane->lane.ring && lane->lane.ring != MAP_FAILED)
-		munmap(lane->lane.ring, LANE_BYTES);
+	npu_lane_unmap(&lane->lane);
 	if (lane->lane.handle)
 		npu_close_handle(world->fd, lane->lane.handle);
 	if (lane->lane.ctx)

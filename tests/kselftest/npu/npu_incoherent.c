@@ -28,6 +28,8 @@ TEST_F(incoherent, has_neither_contexts_nor_queues)
 	get.value = 1;
 	EXPECT_EQ(0, npu_call(self->fd, DRM_IOCTL_NPU_GET_PARAM, &get));
 	EXPECT_EQ(0, get.value);
+	EXPECT_EQ(0, npu_sysfs_number("npu_limits/device_contexts"));
+	EXPECT_EQ(0, npu_sysfs_number("npu_limits/device_queues"));
 	EXPECT_EQ(-EOPNOTSUPP, npu_call(self->fd, DRM_IOCTL_NPU_CTX_CREATE, &create));
 	create.flags = ~0u;
 	EXPECT_EQ(-EINVAL, npu_call(self->fd, DRM_IOCTL_NPU_CTX_CREATE, &create));

@@ -169,8 +169,7 @@ static inline int take_turns(int fd, const uint32_t mine_and_theirs[2], bool fir
 	if (!ret && point_wait(fd, mine_and_theirs[1], rounds, soon()))
 		ret = 13;
 	/* They would keep the file, and with it the context. */
-	munmap((void *)lane.doorbell, (size_t)sysconf(_SC_PAGESIZE));
-	munmap(lane.ring, LANE_BYTES);
+	npu_lane_unmap(&lane);
 	return ret;
 }
 

@@ -319,8 +319,7 @@ TEST_F(fence, comes_after_the_file)
 	ASSERT_EQ(0, npu_lane_open(&lane, fd));
 	ASSERT_EQ(0, syncobj_take(fd, syncobj, self->pending.sync_file));
 	ASSERT_EQ(0, import_fence(&lane, syncobj));
-	munmap((void *)lane.doorbell, (size_t)sysconf(_SC_PAGESIZE));
-	munmap(lane.ring, LANE_BYTES);
+	npu_lane_unmap(&lane);
 	close(fd);
 	ASSERT_EQ(0, vgem_fence_end(self->vgem, &self->pending));
 }

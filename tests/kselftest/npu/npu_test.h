@@ -191,6 +191,16 @@ static inline void read_line(const char *path, char *text, size_t room)
 		close(fd);
 }
 
+/* The number in a file of the device's folder in sysfs; -1 when there is none. */
+static inline long npu_sysfs_number(const char *name)
+{
+	char path[64], text[32];
+
+	snprintf(path, sizeof(path), "/sys/class/accel/accel0/device/%s", name);
+	read_line(path, text, sizeof(text));
+	return *text ? atol(text) : -1;
+}
+
 /* Where a file of the device's folder in debugfs is; false when there is none. */
 static inline bool npu_debugfs(const char *what, char *path, size_t room)
 {
@@ -208,7 +218,10 @@ static inline bool npu_debugfs(const char *what, char *path, size_t room)
 	return found;
 }
 
-/* Name of a device that the driver has on a bus; names of its devices, and of nothing else, have the mark. */
+/*
+ * Name of a device that the driver has on a bus; names of its devices, and of nothing else, have the
+ * mark.
+ */
 static inline bool find_on_bus(const char *bus, const char *mark, char *name, size_t room)
 {
 	struct dirent *entry;
@@ -228,7 +241,7 @@ static inline bool find_on_bus(const char *bus, const char *mark, char *name, si
 	return found;
 }
 
-/* Name of the PCI function, or of the device on the chip, that the driver has; false when it has none. */
+/* Name of the PCI function, or of the device on the chip, that the driver has; false: it has none. */
 static inline bool find_function(char *name, size_t room)
 {
 	return find_on_bus("pci", ":", name, room) || find_on_bus("platform", "npu", name, room);
@@ -345,10 +358,12 @@ static inline int npu_lane_open(struct npu_lane *lane, int fd)
 
 	memset(lane, 0, sizeof(*lane));
 	lane->fd = fd;
-	if (!npu_call(fd, DRM_IOCTL_NPU_CTX_CREATE, &lane->made))
-		lane->ctx = lane->made.ctx;
+	ret = npu_call(fd, DRM_IOCTL_NPU_CTX_CREATE, &lane->made);
+	if (ret)
+		return ret;
+	lane->ctx = lane->made.ctx;
 	lane->handle = npu_buffer(fd, LANE_BYTES);
-	if (!lane->ctx || !lane->handle)
+	if (!lane->handle)
 		return -ENOMEM;
 	lane->ring = npu_map(fd, lane->handle, LANE_BYTES);
 	if (lane->ring == MAP_FAILED)
@@ -366,11 +381,15 @@ static inline int npu_lane_open(struct npu_lane *lane, int fd)
 	return lane->doorbell == MAP_FAILED ? -errno : 0;
 }
 
-/* A mapping holds its file. */
+/* A mapping holds its file. Also of a lane that could not be opened; twice does no harm. */
 static inline void npu_lane_unmap(struct npu_lane *lane)
 {
-	munmap((void *)lane->doorbell, (size_t)sysconf(_SC_PAGESIZE));
-	munmap(lane->ring, LANE_BYTES);
+	if (lane->doorbell && lane->doorbell != MAP_FAILED)
+		munmap((void *)lane->doorbell, (size_t)sysconf(_SC_PAGESIZE));
+	if (lane->ring && lane->ring != MAP_FAILED)
+		munmap(lane->ring, LANE_BYTES);
+	lane->doorbell = NULL;
+	lane->ring = NULL;
 }
 
 /* Writes a packet; the caller knows that there is room. */

@@ -340,7 +340,7 @@ TEST_F(userptr, counts_as_pinned_memory)
 	EXPECT_GE(before + BYTES + 4 * PAGE, account_of("device", "bytes"));
 }
 
-/* The driver goes, file and handle stay: nothing is mapped for the device, and the pages go later. */
+/* The driver goes, file and handle stay: the device has nothing mapped, and the pages go later. */
 TEST_F(userptr, when_the_driver_goes)
 {
 	int64_t handle = take(self->fd, self->memory, BYTES, 0);
