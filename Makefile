@@ -4,7 +4,8 @@
 JOBS ?= $(shell nproc)
 MAIN := build/main
 
-.PHONY: all configure deps demo demo-qemu check check-arm64 check-debug-kernel check-platform fuzz soak bench clean distclean
+.PHONY: all configure deps demo demo-qemu check check-arm64 check-debug-kernel check-platform \
+	fuzz soak bench clean distclean
 
 all: configure
 	@ninja -j $(JOBS) -C $(MAIN) >$(MAIN)/build.log || { cat $(MAIN)/build.log; exit 1; }

@@ -129,6 +129,10 @@ int main(int argc, char **argv)
 	    npurt_model_load(context, argv[1], &model) ||
 	    npurt_model_get_input(model, 0, &input) || npurt_model_get_output(model, 0, &output))
 		goto out;
+	if (input.host_type != NPURT_HOST_FLOAT || output.host_type != NPURT_HOST_FLOAT) {
+		complain("this example keeps to models whose author sees floats");
+		goto out;
+	}
 	camera = camera_memory(input.device_bytes);
 	if (camera < 0 || take_picture(camera, &input))
 		goto out;
@@ -140,7 +144,7 @@ int main(int argc, char **argv)
 		goto out;
 	failed = show(shown, &output);
 out:
-	if (failed)
+	if (failed && *npurt_last_error())
 		complain(npurt_last_error());
 	if (shown >= 0)
 		close(shown);
