@@ -14,6 +14,9 @@
 #define TITLE		"npu-arrivals 1"
 #define LINE_BYTES	96
 
+/* No device gets as far: 146 years at 1 GHz. Sums of it and what a run may take do not overflow. */
+#define CYCLES_END	(1ull << 62)
+
 static const char *const words[NPU_ARRIVAL_KINDS] = {
 	[NPU_ARRIVAL_RING] = "ring",
 	[NPU_ARRIVAL_SIGNAL] = "signal",
@@ -99,6 +102,13 @@ bool npu_arrivals_due(const struct npu_model *model)
 	return npu_event_pending(event) && event->time <= model->now;
 }
 
+uint64_t npu_arrivals_leap(const struct npu_model *model)
+{
+	const struct npu_alarm *event = &model->arrivals.event;
+
+	return npu_event_first(&model->events) == event ? event->time - model->now : 0;
+}
+
 void npu_arrivals_take(struct npu_model *model)
 {
 	struct npu_alarm *event = &model->arrivals.event;
@@ -107,17 +117,26 @@ void npu_arrivals_take(struct npu_model *model)
 	handle_arrival(model, event);
 }
 
-/* All of a patient replay has been replayed: the host is on its own again. */
-static bool is_over(const struct npu_arrivals *arrivals)
+/* What comes from now on is not in the recording. Its last line may be a look in vain. */
+static bool is_past(const struct npu_model *model)
 {
-	return arrivals->patient && arrivals->next == arrivals->count;
+	const struct npu_arrivals *arrivals = &model->arrivals;
+
+	return arrivals->next == arrivals->count &&
+	       (!arrivals->count || model->now >= arrivals->list[arrivals->count - 1].cycle);
+}
+
+/* All of a patient replay has been replayed: the host is on its own again. */
+static bool is_over(const struct npu_model *model)
+{
+	return model->arrivals.patient && is_past(model);
 }
 
 bool npu_arrival_door(struct npu_model *model, enum npu_arrival_kind kind, unsigned int queue,
 		      uint64_t value)
 {
 	if (model->arrivals.list)
-		return is_over(&model->arrivals);
+		return is_over(model);
 	if (model->arrivals.record)
 		write_down(model, kind, queue, value);
 	return true;
@@ -153,8 +172,7 @@ static bool await_packet(struct npu_model *model, unsigned int queue, bool there
 {
 	struct npu_arrivals *arrivals = &model->arrivals;
 
-	/* What comes after the last line is not in the recording. */
-	if (there || !arrivals->count || model->now >= arrivals->list[arrivals->count - 1].cycle)
+	if (there || is_past(model))
 		return there;
 	if (!fetch)
 		return true;
@@ -204,7 +222,7 @@ bool npu_model_write_may_come(const struct npu_model *model, uint32_t offset, ui
 {
 	const struct npu_arrivals *arrivals = &model->arrivals;
 
-	return !arrivals->list || !arrivals->patient || is_over(arrivals) ||
+	return !arrivals->list || !arrivals->patient || is_over(model) ||
 	       !has_influence(offset) || is_next(arrivals, offset, value);
 }
 
@@ -216,7 +234,7 @@ void npu_arrival_write(struct npu_model *model, uint32_t offset, uint32_t value)
 		return;
 	if (arrivals->record)
 		write_down(model, NPU_ARRIVAL_WRITE, offset, value);
-	if (!arrivals->list || is_over(arrivals) || !is_next(arrivals, offset, value))
+	if (!arrivals->list || is_over(model) || !is_next(arrivals, offset, value))
 		return;
 	arrivals->wait = NPU_ARRIVAL_WAIT_NONE;
 	arrivals->next++;
@@ -233,16 +251,15 @@ void npu_arrivals_look_again(struct npu_model *model)
 /* The device stands still, other than in the recording, which goes on in a later cycle. */
 static bool has_stopped_early(const struct npu_model *model)
 {
-	const struct npu_arrivals *arrivals = &model->arrivals;
-
-	return arrivals->patient && arrivals->next < arrivals->count &&
-	       npu_model_stands_still(model) && !npu_arrivals_due(model);
+	return model->arrivals.patient && !is_past(model) && npu_model_idle(model) &&
+	       npu_model_timer(model) == UINT64_MAX;
 }
 
 static void say_awaited(const struct npu_model *model, char *text, size_t size)
 {
 	const struct npu_arrivals *arrivals = &model->arrivals;
-	const struct npu_arrival *arrival = &arrivals->list[arrivals->next];
+	size_t next = arrivals->next < arrivals->count ? arrivals->next : arrivals->count - 1;
+	const struct npu_arrival *arrival = &arrivals->list[next];
 
 	switch (arrivals->wait) {
 	case NPU_ARRIVAL_WAIT_PACKET:
@@ -284,9 +301,11 @@ static int refuse(char *error, size_t size, const char *path, const char *reason
 int npu_model_record(struct npu_model *model, const char *path, char *error, size_t size)
 {
 	npu_arrivals_release(model);
-	model->arrivals.record = fopen(path, "w");
+	model->arrivals.record = fopen(path, "we");
 	if (!model->arrivals.record)
 		return refuse(error, size, path, "cannot be written; is its folder there?");
+	/* Whatever becomes of this program, what it leaves is whole lines. */
+	setvbuf(model->arrivals.record, NULL, _IOLBF, BUFSIZ);
 	fprintf(model->arrivals.record, TITLE "\n");
 	return 0;
 }
@@ -365,6 +384,9 @@ static int read_file(struct npu_model *model, FILE *file, const char *path, char
 			return refuse(error, size, path, "is larger than the memory there is");
 		if (!parse(model, line, arrival))
 			return refuse(error, size, path, "has a line that is no arrival of this device");
+		if (arrival->cycle >= CYCLES_END)
+			return refuse(error, size, path,
+				      "has an arrival in a cycle from 2^62 on, which no device reaches");
 		if (arrival->cycle < last)
 			return refuse(error, size, path,
 				      "has an arrival before the one above it, or in the past");
@@ -387,7 +409,7 @@ static int begin_replay(struct npu_model *model, const char *path, bool patient,
 	int result;
 
 	npu_arrivals_release(model);
-	file = fopen(path, "r");
+	file = fopen(path, "re");
 	if (!file)
 		return refuse(error, size, path, "cannot be read; was it recorded?");
 	result = read_file(model, file, path, error, size);

@@ -98,6 +98,9 @@ static inline bool npu_arrivals_wait(const struct npu_arrivals *arrivals)
  */
 bool npu_arrivals_due(const struct npu_model *model);
 
+/** npu_arrivals_leap() - cycles until the next arrival if nothing happens before it, else 0 */
+uint64_t npu_arrivals_leap(const struct npu_model *model);
+
 /** npu_arrivals_take() - have it come, before any other event */
 void npu_arrivals_take(struct npu_model *model);
 

@@ -73,6 +73,9 @@ static inline bool npu_model_stands_still(const struct npu_model *model)
 	return model->injection.tripped || model->injection.dead;
 }
 
+/** npu_model_idle() - as npu_model_run() says it */
+bool npu_model_idle(const struct npu_model *model);
+
 /* A read of DRAM that nothing hides: a level of a walk, a packet, a record. */
 static inline uint64_t npu_walk_cycles(const struct npu_config *config)
 {

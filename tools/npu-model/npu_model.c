@@ -134,7 +134,7 @@ void npu_model_doorbell(struct npu_model *model, unsigned int queue, uint32_t of
 }
 
 /* The control core's timer alone is no reason for time to pass. */
-static bool idle(const struct npu_model *model)
+bool npu_model_idle(const struct npu_model *model)
 {
 	uint32_t timer = npu_event_pending(&model->core.timer);
 
@@ -179,7 +179,7 @@ bool npu_model_run(struct npu_model *model, uint64_t max_cycles)
 		max_cycles = RUN_CYCLES_MAX;
 	limit = model->now + max_cycles;
 	npu_arrivals_look_again(model);
-	while (!npu_arrivals_wait(&model->arrivals) && !idle(model)) {
+	while (!npu_arrivals_wait(&model->arrivals) && !npu_model_idle(model)) {
 		struct npu_alarm *event = npu_event_first(&model->events);
 		uint64_t core_time = npu_core_time(model);
 		bool core = core_is_next(core_time, event);
@@ -204,7 +204,7 @@ bool npu_model_run(struct npu_model *model, uint64_t max_cycles)
 		    may_arrive(model))
 			break;
 	}
-	return !npu_arrivals_wait(&model->arrivals) && idle(model);
+	return !npu_arrivals_wait(&model->arrivals) && npu_model_idle(model);
 }
 
 uint64_t npu_model_time(const struct npu_model *model)
@@ -221,7 +221,7 @@ void npu_model_skip(struct npu_model *model, uint64_t cycles)
 {
 	uint64_t timer = npu_core_timer(model);
 
-	if (!idle(model) || npu_model_stands_still(model))
+	if (!npu_model_idle(model) || npu_model_stands_still(model))
 		return;
 	model->now += cycles < timer ? cycles : timer;
 	if (timer != UINT64_MAX)

@@ -17,6 +17,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -55,8 +56,8 @@ struct npu_model_thread {
 	/* Replays; under @lock */
 	pthread_cond_t turn;		/* a write's turn may have come */
 	uint64_t patience_ns;		/* 0: there is no replay */
-	uint64_t awaited_at;		/* cycle at which the host is waited for */
-	uint64_t awaited_since;		/* ... by the clock; 0: it is not */
+	char awaited[200];		/* what the host is waited for to do; "": nothing */
+	uint64_t awaited_since;
 	char lapse[256];		/* what the host did not do; "": nothing */
 };
 
@@ -204,13 +205,13 @@ static void replay_lapsed(struct npu_model_thread *thread, const char *what)
  */
 static void await_host(struct npu_model_thread *thread)
 {
+	char what[sizeof(thread->awaited)];
 	uint64_t now = clock_ns();
-	char what[200];
 
 	npu_model_awaits_host(thread->model, what, sizeof(what));
-	if (!thread->awaited_since || thread->awaited_at != npu_model_time(thread->model)) {
+	if (strcmp(what, thread->awaited)) {
+		strcpy(thread->awaited, what);
 		thread->awaited_since = now;
-		thread->awaited_at = npu_model_time(thread->model);
 	}
 	if (now - thread->awaited_since >= thread->patience_ns) {
 		replay_lapsed(thread, what);
@@ -219,6 +220,16 @@ static void await_host(struct npu_model_thread *thread)
 	pthread_mutex_unlock(&thread->lock);
 	doze(thread, now + HOST_POLL_NS);
 	pthread_mutex_lock(&thread->lock);
+}
+
+/* Until an arrival that is all there is to come, hours may pass. */
+static uint64_t chunk(const struct npu_model *model)
+{
+	uint64_t leap = npu_arrivals_leap(model);
+
+	if (npu_core_running(model))
+		return CHUNK_CYCLES_FIRMWARE;
+	return leap > CHUNK_CYCLES ? leap : CHUNK_CYCLES;
 }
 
 static void *run(void *opaque)
@@ -231,16 +242,18 @@ static void *run(void *opaque)
 
 		atomic_store(&thread->work, false);
 		take_doorbells(thread);
-		done = npu_model_run(thread->model, npu_core_running(thread->model) ?
-						    CHUNK_CYCLES_FIRMWARE : CHUNK_CYCLES);
+		done = npu_model_run(thread->model, chunk(thread->model));
 		atomic_store_explicit(&thread->time, npu_model_time(thread->model),
 				      memory_order_release);
 		if (thread->patience_ns)
 			pthread_cond_broadcast(&thread->turn);
 		make_room(thread);
-		if (npu_model_awaits_host(thread->model, NULL, 0))
+		if (npu_model_awaits_host(thread->model, NULL, 0)) {
 			await_host(thread);
-		else if (done && !wanted(thread))
+			continue;
+		}
+		thread->awaited[0] = 0;
+		if (done && !wanted(thread))
 			idle(thread);
 	}
 	pthread_mutex_unlock(&thread->lock);
@@ -281,6 +294,8 @@ void npu_model_thread_register_write(struct npu_model_thread *thread, uint32_t o
 	enter(thread);
 	while (!npu_model_write_may_come(thread->model, offset, value))
 		pthread_cond_wait(&thread->turn, &thread->lock);
+	/* The next thing that is waited for may read the same. */
+	thread->awaited[0] = 0;
 	npu_model_register_write(thread->model, offset, value);
 	leave(thread, true);
 }

@@ -3,6 +3,7 @@
  * A run is had again from the record of its arrivals: every task in the same cycles. And what a
  * hung task means for the others. Manual: arrivals.rst.
  */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <cmocka.h>
 
 #include "host.h"
+#include "machine.h"
 #include "random.h"
 
 #define LIMIT		400000000ull
@@ -295,6 +297,69 @@ static void test_passed_look(void **state)
 	assert_int_equal(missing_with(2), missing_with(0) + 2);
 }
 
+/* One task of a queue: from its doorbell until the ring is found empty, the last line. */
+static struct host *begin_one(void)
+{
+	struct host *host = host_create("npu-v3", image_path);
+
+	host_context(host, 1);
+	host_queue(host, 0, 1, 1);
+	host_idle(host, LIMIT);
+	host_exec(host, 0, host_program(host, 1, 0, 20000), NPU_SEM_NONE);
+	return host;
+}
+
+/* A doorbell that the recording has already does not come again while it has a line left. */
+static void test_late_doorbell(void **state)
+{
+	struct host *host = begin_one();
+	char error[200];
+
+	(void)state;
+	assert_int_equal(npu_model_record(host->model, path, error, sizeof(error)), 0);
+	host_ring(host, 0);
+	host_idle(host, LIMIT);
+	assert_int_equal(npu_model_record_end(host->model), 0);
+	host_destroy(host);
+
+	host = begin_one();
+	assert_int_equal(npu_model_replay_patiently(host->model, path, error, sizeof(error)), 0);
+	npu_model_run(host->model, 10000);
+	assert_int_equal(host_record(host, 0, 0)->status, NPU_STATUS_NONE);
+	host_ring(host, 0);
+	assert_false(host->model->command.queue[0].rung);
+	host_idle(host, LIMIT);
+	assert_int_equal(host_record(host, 0, 0)->status, NPU_STATUS_DONE);
+	/* Then the host's own count. */
+	host_exec(host, 0, host_end(host, 1, 0), NPU_SEM_NONE);
+	host_ring(host, 0);
+	host_idle(host, LIMIT);
+	assert_int_equal(host_control(host, 0)->read_index, 2);
+	host_destroy(host);
+}
+
+/* What a program leaves that dies while it records, and what those it starts get of it. */
+static void test_unfinished(void **state)
+{
+	struct host *host = begin_one();
+	char error[200], line[100];
+	FILE *file;
+
+	(void)state;
+	assert_int_equal(npu_model_record(host->model, path, error, sizeof(error)), 0);
+	assert_true(fcntl(fileno(host->model->arrivals.record), F_GETFD) & FD_CLOEXEC);
+	host_ring(host, 0);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	assert_non_null(fgets(line, sizeof(line), file));
+	assert_string_equal(line, "npu-arrivals 1\n");
+	assert_non_null(fgets(line, sizeof(line), file));
+	assert_non_null(strstr(line, " ring 0\n"));
+	assert_null(fgets(line, sizeof(line), file));
+	fclose(file);
+	host_destroy(host);
+}
+
 static void test_refused(void **state)
 {
 	static const struct {
@@ -327,6 +392,7 @@ static void test_refused(void **state)
 		{ "npu-arrivals 1\n99999999 emptyyyyyyyyyyy 1\n", "no arrival" },
 		{ "npu-arrivals 1\n99999999 ring 1\n99999998 ring 1\n", "in the past" },
 		{ "npu-arrivals 1\n1 ring 1\n", "in the past" },
+		{ "npu-arrivals 1\n4611686018427387904 ring 1\n", "no device reaches" },
 	};
 	struct host *host = host_create("npu-v3", image_path);
 	char error[200];
@@ -360,6 +426,8 @@ int main(int count, char **arguments)
 		cmocka_unit_test(test_hung),
 		cmocka_unit_test(test_other_file),
 		cmocka_unit_test(test_passed_look),
+		cmocka_unit_test(test_late_doorbell),
+		cmocka_unit_test(test_unfinished),
 		cmocka_unit_test(test_refused),
 	};
 	int failed, file;

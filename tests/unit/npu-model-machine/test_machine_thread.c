@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "board.h"
 #include "npu/npu_firmware.h"
@@ -299,6 +300,67 @@ static void test_wake(void **state)
 	finish(&machine);
 }
 
+/* The model's clock, which goes wherever a test wants it. */
+static _Atomic time_t jumped;
+
+int __real_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+{
+	int result = __real_clock_gettime(clock, now);
+
+	now->tv_sec += jumped;
+	return result;
+}
+
+static void let_it_wait(time_t seconds)
+{
+	const struct timespec notice = { .tv_nsec = 50000000 };
+
+	nanosleep(&notice, NULL);
+	jumped += seconds;
+	nanosleep(&notice, NULL);
+}
+
+/* In a replay the host has its time for each thing that is waited for, also in one cycle. */
+static void test_patience(void **state)
+{
+	struct machine machine = { .board = board_create(NULL) };
+	char path[] = "/tmp/test-thread-XXXXXX";
+	int descriptor = mkstemp(path);
+	char error[256];
+	FILE *file;
+
+	(void)state;
+	assert_true(descriptor >= 0);
+	file = fdopen(descriptor, "w");
+	assert_non_null(file);
+	fputs("npu-arrivals 1\n", file);
+	for (unsigned int i = 0; i < 2; i++)
+		fprintf(file, "0 write 0x%x 0x0\n", NPU_REG_CONTEXT_UPDATE);
+	assert_int_equal(fclose(file), 0);
+
+	machine.thread = npu_model_thread_create(NULL, &board_host_ops, machine.board, 0, error,
+						 sizeof(error));
+	assert_non_null(machine.thread);
+	if (npu_model_thread_replay(machine.thread, path, 10, error, sizeof(error)))
+		fail_msg("%s", error);
+	for (unsigned int i = 0; i < 2; i++) {
+		let_it_wait(6);
+		write_register(&machine, NPU_REG_CONTEXT_UPDATE, 0);
+	}
+	assert_false(npu_model_thread_replay_lapsed(machine.thread, error, sizeof(error)));
+
+	if (npu_model_thread_replay(machine.thread, path, 10, error, sizeof(error)))
+		fail_msg("%s", error);
+	let_it_wait(11);
+	assert_true(npu_model_thread_replay_lapsed(machine.thread, error, sizeof(error)));
+	assert_non_null(strstr(error, "has not been made within 10 s"));
+	unlink(path);
+	finish(&machine);
+}
+
 static void test_bad_config(void **state)
 {
 	char error[64] = "";
@@ -314,6 +376,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bad_config),
+		cmocka_unit_test(test_patience),
 		cmocka_unit_test(test_wake),
 		cmocka_unit_test(test_stress_spinning),
 		cmocka_unit_test(test_stress_sleeping),
