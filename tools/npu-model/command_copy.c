@@ -131,6 +131,7 @@ static void finish(struct npu_model *model, struct npu_slot *slot,
 	npu_retire_fill(&record, le32toh(copy->task_id), slot->copy_start, model->now, outcome,
 			counters);
 	npu_context_counters_add(model, queue->context, counters);
+	npu_retire_left(slot, outcome);
 	npu_retire_task(model, slot, le64toh(copy->record), &record, le16toh(copy->signal_sem),
 			NPU_SLOT_EVENT_DONE);
 	if (queue->graph.active) {

@@ -93,18 +93,6 @@ void npu_exec_init(struct npu_slot *slot)
 	slot->task.budget.rank = NPU_RANK_COMMAND(slot->number);
 }
 
-static uint32_t left_by(uint16_t status)
-{
-	switch (status) {
-	case NPU_STATUS_DONE:
-		return NPU_SLOT_LEFT_ENDED;
-	case NPU_STATUS_KILLED:
-		return NPU_SLOT_LEFT_KILLED;
-	default:
-		return NPU_SLOT_LEFT_FAILED;
-	}
-}
-
 /* Count a packet with a record as done: its own, or one of a graph's list. */
 static void finish(struct npu_model *model, struct npu_slot *slot, const struct npu_record *record,
 		   const struct npu_outcome *outcome, const struct npu_task_counters *counters,
@@ -117,7 +105,7 @@ static void finish(struct npu_model *model, struct npu_slot *slot, const struct 
 	queue->saved.active = false;
 	slot->preempt = false;
 	slot->keep = false;
-	slot->left = left_by(outcome->status);
+	npu_retire_left(slot, outcome);
 	npu_retire_task(model, slot, le64toh(exec->record), record, le16toh(exec->signal_sem),
 			events);
 	if (!queue->graph.active)

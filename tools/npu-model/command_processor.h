@@ -374,6 +374,9 @@ void npu_retire_task(struct npu_model *model, struct npu_slot *slot, uint64_t re
 void npu_retire_fill(struct npu_record *record, uint32_t task_id, uint64_t start, uint64_t end,
 		     const struct npu_outcome *outcome, const struct npu_task_counters *counters);
 
+/** npu_retire_left() - NPU_REG_SLOT_LEFT, of a task or COPY that is over */
+void npu_retire_left(struct npu_slot *slot, const struct npu_outcome *outcome);
+
 /** npu_retire_handle() - handler of slot->retire_event */
 void npu_retire_handle(struct npu_model *model, struct npu_alarm *event);
 

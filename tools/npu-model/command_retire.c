@@ -35,6 +35,20 @@ void npu_retire_fill(struct npu_record *record, uint32_t task_id, uint64_t start
 	};
 }
 
+void npu_retire_left(struct npu_slot *slot, const struct npu_outcome *outcome)
+{
+	switch (outcome->status) {
+	case NPU_STATUS_DONE:
+		slot->left = NPU_SLOT_LEFT_ENDED;
+		break;
+	case NPU_STATUS_KILLED:
+		slot->left = NPU_SLOT_LEFT_KILLED;
+		break;
+	default:
+		slot->left = NPU_SLOT_LEFT_FAILED;
+	}
+}
+
 void npu_retire_task(struct npu_model *model, struct npu_slot *slot, uint64_t record_address,
 		     const struct npu_record *record, uint16_t signal, uint32_t events)
 {

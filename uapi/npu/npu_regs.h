@@ -224,14 +224,14 @@
 						 * and that it does not use leave the grant.
 						 * In REQUEST a new grant replaces the one in force */
 
-/* How a slot's last task left it; 0: none has since reset */
+/* How a slot's last task or COPY left it; 0: none has since reset */
 #define NPU_REG_SLOT_LEFT(s)		(0xa800 + (s) * 4)	/* NPU_SLOT_LEFT_* in [7:0] */
-#define NPU_SLOT_LEFT_ENDED		1u	/* with END */
+#define NPU_SLOT_LEFT_ENDED		1u	/* a task with END */
 #define NPU_SLOT_LEFT_PREEMPTED		2u	/* saved at the point in [31:8] */
 #define NPU_SLOT_LEFT_KILLED		3u
 #define NPU_SLOT_LEFT_FAILED		4u	/* by a fault or its budget; REJECTED */
-#define NPU_SLOT_LEFT_POINT_SHIFT	8	/* number of the point's instruction in stream 0: its offset
-						 * in the program / NPU_INSN_BYTES */
+/* Number of the point's instruction in stream 0: its offset in the program / NPU_INSN_BYTES */
+#define NPU_SLOT_LEFT_POINT_SHIFT	8
 
 /* Doorbells: BAR2, one page (stride 64 KiB) a queue */
 #define NPU_DOORBELL_STRIDE		0x10000

@@ -195,6 +195,12 @@ static struct npu_packet_copy copy_packet(struct board *board, uint64_t to, uint
 	};
 }
 
+/* How the last task or COPY left the slot. */
+static uint32_t left(struct board *board, unsigned int slot)
+{
+	return npu_model_core_read(board->model, NPU_REG_SLOT_LEFT(slot));
+}
+
 /* COPY killed in its latency, in its work, and while it waits for the channel. */
 static void test_kill_copy(void **state)
 {
@@ -227,6 +233,9 @@ static void test_kill_copy(void **state)
 
 			assert_int_equal(record->status, queue == victim ? NPU_STATUS_KILLED :
 									   NPU_STATUS_DONE);
+			assert_int_equal(left(board, queue), queue == victim ?
+								     NPU_SLOT_LEFT_KILLED :
+								     NPU_SLOT_LEFT_ENDED);
 		}
 		assert_int_equal(board_state(board, victim), NPU_SLOT_STATE_FREE);
 		board_destroy(board);
@@ -271,6 +280,28 @@ static void test_graph_failures(void **state)
 	/* Semaphores saturate. */
 	assert_int_equal(board_semaphore(board, 0, 3), UINT64_MAX);
 	assert_int_equal(board_ring(board, 0)->read_index, 2);
+	board_destroy(board);
+}
+
+/* The firmware must not take the task that comes after a COPY for one that was preempted. */
+static void test_left_by_copy(void **state)
+{
+	static const uint32_t expected[2] = { NPU_SLOT_LEFT_ENDED, NPU_SLOT_LEFT_FAILED };
+	struct board *board = board_create(NULL);
+
+	(void)state;
+	board_simple(board);
+	unmap(board, 0x9000);
+	for (unsigned int i = 0; i < 2; i++) {
+		struct npu_packet_copy copy =
+			copy_packet(board, 0x100000, i ? 0x9000 : 0x110000, 64, RECORD);
+
+		board->model->command.slot[0].left = NPU_SLOT_LEFT_PREEMPTED;
+		board_push(board, 0, &copy);
+		board_ring_doorbell(board, 0);
+		board_run(board, 100000);
+		assert_int_equal(left(board, 0), expected[i]);
+	}
 	board_destroy(board);
 }
 
@@ -466,6 +497,7 @@ int main(void)
 		cmocka_unit_test(test_bad_addresses),
 		cmocka_unit_test(test_kill_in_scrub),
 		cmocka_unit_test(test_kill_copy),
+		cmocka_unit_test(test_left_by_copy),
 		cmocka_unit_test(test_graph_failures),
 		cmocka_unit_test(test_graph_memory),
 		cmocka_unit_test(test_reset),
