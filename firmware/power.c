@@ -16,7 +16,7 @@ static u32 tasks_seen;		/* ended by the last look, modulo 2^32 */
 
 static u32 clusters_all(void)
 {
-	return hw.clusters == 32 ? ~0u : BIT(hw.clusters) - 1;
+	return lowest_mask(hw.clusters);
 }
 
 static bool busy(void)

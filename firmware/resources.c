@@ -4,12 +4,6 @@
  */
 #include "resources.h"
 
-/* @count is at most CLUSTERS_MAX, the bits of a word. */
-static u32 lowest_mask(u32 count)
-{
-	return count < 32 ? BIT(count) - 1 : ~0u;
-}
-
 void resources_init(struct resources *resources, u32 clusters, u32 bytes)
 {
 	resources->clusters_all = lowest_mask(clusters);

@@ -28,6 +28,12 @@ typedef uint64_t u64;
 
 #define QUEUE_WORDS		(QUEUES_MAX / 32)
 
+/* The @count lowest bits of a word. */
+static inline u32 lowest_mask(u32 count)
+{
+	return count < 32 ? BIT(count) - 1 : ~0u;
+}
+
 /* A time that does not come. */
 #define NEVER			(~(u64)0)
 

@@ -415,7 +415,7 @@ static void grant(struct npu_model *model, struct npu_slot *slot, uint32_t mask)
 
 	if (slot->phase == NPU_PHASE_FREE)
 		return;
-	if (slot->phase >= NPU_PHASE_SCRUB && slot->phase <= NPU_PHASE_RESTORE) {
+	if (npu_slot_has_task(slot)) {
 		/* What the task uses stays until its end. */
 		slot->grant &= mask | npu_task_clusters(&slot->task);
 		slot->revoke = !mask;

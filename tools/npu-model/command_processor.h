@@ -217,6 +217,12 @@ void npu_slot_memory_stop(struct npu_model *model, struct npu_slot *slot,
  */
 void npu_slot_next(struct npu_model *model, struct npu_slot *slot);
 
+/** npu_slot_has_task() - whether there is a task on its clusters, be it on its way there or back */
+static inline bool npu_slot_has_task(const struct npu_slot *slot)
+{
+	return slot->phase >= NPU_PHASE_SCRUB && slot->phase <= NPU_PHASE_RESTORE;
+}
+
 /** npu_slot_queue() - the queue in a slot */
 struct npu_queue *npu_slot_queue(struct npu_model *model, const struct npu_slot *slot);
 

@@ -5,18 +5,13 @@
 /* From asleep to awake, of the configuration's clock. */
 #define WAKE_PER_SECOND		1000000
 
-static bool has_task(const struct npu_slot *slot)
-{
-	return slot->phase >= NPU_PHASE_SCRUB && slot->phase <= NPU_PHASE_RESTORE;
-}
-
 void npu_power_sleep(struct npu_model *model, uint32_t clusters)
 {
 	struct npu_power *power = &model->power;
 
 	clusters &= ~power->asleep;
 	for (unsigned int i = 0; i < model->config.slots; i++) {
-		if (has_task(&model->command.slot[i]))
+		if (npu_slot_has_task(&model->command.slot[i]))
 			clusters &= ~npu_task_clusters(&model->command.slot[i].task);
 	}
 	for (unsigned int i = 0; i < model->config.clusters; i++) {
