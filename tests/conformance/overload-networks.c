@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * overload-networks FIRMWARE HIGH.npu NORMAL.npu LOW.npu FRAMES: three networks of three priorities
- * on a device that has not time for all of them, by the real firmware, in device time.
+ * overload-networks FIRMWARE HIGH.npu NORMAL.npu LOW.npu short|long FRAMES: three networks of three
+ * priorities on a device that has not time for all of them, by the real firmware, in device time.
  *
- * The high one has a frame every 2.5 times of what it takes, and has to be done with it when the next
- * one comes. The normal one comes at random, nine tenths of what the device could do, and is
- * refused while two of it are there. The low one would always have something to do: where its tasks
- * are shorter than a slice it has its turns, else its share of the time. Prints TAP.
+ * The high one has a frame every 2.5 times of what it takes, and has to be done with it when the
+ * next one comes. The normal one comes at random, nine tenths of what the device could do, and is
+ * refused while two of it are there. The low one would always have something to do: with short tasks,
+ * of a slice at most, it has its turns, with long ones its share of the time. Prints TAP.
  */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -208,17 +209,42 @@ static uint64_t run(struct study *study, const char *firmware, struct network *n
 	return end - begin;
 }
 
+/* Of @took cycles; what the gaps between the others leave counts, too. */
+static void check_share(const struct study *study, uint64_t took)
+{
+	check(study->flow[LOW].ran >= took / 16 * 9 / 10, "the low one has its share");
+}
+
+/* It ages for 15 slices; then who comes later is behind it, and who came before has a turn. */
+static void check_turns(const struct study *study, uint64_t took)
+{
+	uint64_t waits = 15 * SLICE + 2 * study->period;
+
+	check(study->flow[LOW].taken >= took / waits, "the low one has its turns");
+}
+
+/* Returns false when the words are others. */
+static bool parse(int count, char **words, struct study *study, bool *is_long)
+{
+	if (count != 7)
+		return false;
+	*is_long = !strcmp(words[5], "long");
+	study->frames = (unsigned int)strtoul(words[6], NULL, 10);
+	return (*is_long || !strcmp(words[5], "short")) && study->frames &&
+	       study->frames <= FRAMES_MAX;
+}
+
 int main(int count, char **words)
 {
 	static struct network networks[QUEUES];
 	static struct study study;
-	uint64_t took, alone, waits;
+	uint64_t took, alone;
+	bool is_long;
 
-	study.frames = count == 6 ? (unsigned int)strtoul(words[5], NULL, 10) : 0;
-	if (!study.frames || study.frames > FRAMES_MAX) {
+	if (!parse(count, words, &study, &is_long)) {
 		fprintf(stderr,
-			"usage: overload-networks FIRMWARE HIGH.npu NORMAL.npu LOW.npu FRAMES\n"
-			"FRAMES: 1 to %d\n", FRAMES_MAX);
+			"usage: overload-networks FIRMWARE HIGH.npu NORMAL.npu LOW.npu short|long "
+			"FRAMES\nFRAMES: 1 to %d\n", FRAMES_MAX);
 		return 2;
 	}
 	for (unsigned int i = 0; i < QUEUES; i++)
@@ -238,14 +264,11 @@ int main(int count, char **words)
 	check(!missed(&study), "under overload no frame of the high one is missed");
 	check(study.flow[NORMAL].taken, "the normal one gets something done");
 	check(study.flow[NORMAL].refused, "and it was offered more than that");
-	if (networks[LOW].alone > SLICE) {
-		/* What the gaps between the others leave counts, too. */
-		check(study.flow[LOW].ran >= took / 16 * 9 / 10, "the low one has its share");
-	} else {
-		/* It ages for 15 slices; then who comes later is behind it, and who came before has a turn. */
-		waits = 15 * SLICE + 2 * study.period;
-		check(study.flow[LOW].taken >= took / waits, "the low one has its turns");
-	}
+	check((networks[LOW].alone > SLICE) == is_long, "its tasks are as long as was said");
+	if (is_long)
+		check_share(&study, took);
+	else
+		check_turns(&study, took);
 	printf("# the latest frame: %" PRIu64 " cycles alone, %" PRIu64 " under overload\n", alone,
 	       study.flow[HIGH].latency[study.flow[HIGH].taken - 1]);
 	return check_end();

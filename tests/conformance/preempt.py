@@ -50,10 +50,12 @@ def main():
     if sys.argv[2].startswith("overload"):
         normal = compile_model("ocr/assets/ch_PP-OCRv4_rec_infer", "--shape", "x=1x3x48x320", "--max-window-bytes",
                                str(5 << 19))
-        low = compile_model(MNIST) if sys.argv[2] == "overload" else \
-            compile_model("ocr/assets/ch_PP-OCRv4_rec_infer", "--shape", "x=1x3x48x160", "--max-window-bytes",
-                          str(1 << 20), output="low")
-        sys.exit(run(high, normal, low, os.environ.get("NPU_ARRIVALS", "60")))
+        if sys.argv[2] == "overload":
+            low = [compile_model(MNIST), "short"]
+        else:
+            low = [compile_model("ocr/assets/ch_PP-OCRv4_rec_infer", "--shape", "x=1x3x48x160", "--max-window-bytes",
+                                 str(1 << 20), output="low"), "long"]
+        sys.exit(run(high, normal, *low, os.environ.get("NPU_ARRIVALS", "60")))
     low = compile_model("ocr/assets/ch_PP-OCRv4_det_infer", "--shape", "x=1x3x320x320", "--max-window-bytes",
                         str(WINDOW))
     sys.exit(run_ways(low, high, os.environ.get("NPU_ARRIVALS", "40")))
