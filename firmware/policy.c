@@ -20,7 +20,8 @@ u64 policy_rank(const struct policy *policy, u64 since, unsigned int priority)
 
 u64 policy_rank_resumed(u64 rank, u64 ran, unsigned int priority)
 {
-	_Static_assert(POLICY_AGEING == POLICY_SLICE, "a slice is worth as many waits as levels above");
+	_Static_assert(POLICY_AGEING == POLICY_SLICE,
+		       "a slice is worth as many waits as levels above");
 
 	return rank + ran * (PRIORITIES - 1 - priority);
 }

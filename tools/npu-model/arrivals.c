@@ -30,8 +30,8 @@ static void write_line(char line[LINE_BYTES], const struct npu_arrival *arrival)
 
 	switch (arrival->kind) {
 	case NPU_ARRIVAL_SIGNAL:
-		snprintf(line, LINE_BYTES, "%" PRIu64 " %s %u 0x%" PRIx64 "\n", arrival->cycle, word,
-			 arrival->where, arrival->value);
+		snprintf(line, LINE_BYTES, "%" PRIu64 " %s %u 0x%" PRIx64 "\n", arrival->cycle,
+			 word, arrival->where, arrival->value);
 		break;
 	case NPU_ARRIVAL_WRITE:
 		snprintf(line, LINE_BYTES, "%" PRIu64 " %s 0x%x 0x%" PRIx64 "\n", arrival->cycle,
@@ -383,10 +383,12 @@ static int read_file(struct npu_model *model, FILE *file, const char *path, char
 		if (!arrival)
 			return refuse(error, size, path, "is larger than the memory there is");
 		if (!parse(model, line, arrival))
-			return refuse(error, size, path, "has a line that is no arrival of this device");
+			return refuse(error, size, path,
+				      "has a line that is no arrival of this device");
 		if (arrival->cycle >= CYCLES_END)
 			return refuse(error, size, path,
-				      "has an arrival in a cycle from 2^62 on, which no device reaches");
+				      "has an arrival in a cycle from 2^62 on, which no device "
+				      "reaches");
 		if (arrival->cycle < last)
 			return refuse(error, size, path,
 				      "has an arrival before the one above it, or in the past");

@@ -10,7 +10,8 @@
 #include <linux/types.h>
 
 #define NPU_MAILBOX_ABI_MAJOR	1
-#define NPU_MAILBOX_ABI_MINOR	2	/* 1: SUSPEND, QUEUE_STATE, [6] to [8] of QUEUE_CREATE; 2: POWER */
+/* 1: SUSPEND, QUEUE_STATE, [6] to [8] of QUEUE_CREATE; 2: POWER */
+#define NPU_MAILBOX_ABI_MINOR	2
 
 enum npu_message_kind {
 	NPU_MESSAGE_HELLO = 1,		/* argument[0] = host's ABI major << 16 | minor;
@@ -32,8 +33,9 @@ enum npu_message_kind {
 				 * Takes all queues out of their slots, for good: a reset follows */
 	NPU_MESSAGE_QUEUE_STATE = 11,	/* [0] queue; reply: [0] index of its next packet low, [1] high, [2] enum npu_error
 				 * that stopped it, [3] NPU_QUEUE_PROGRESS_* */
-	NPU_MESSAGE_POWER = 12,	/* [0] microseconds without work until the clusters sleep, 0: they never do,
-				 * NPU_POWER_ASK: as before; reply: [0] that in force, [1] mask of clusters asleep */
+	NPU_MESSAGE_POWER = 12,		/* [0] microseconds without work until the clusters
+					 * sleep, 0: never, NPU_POWER_ASK: as before; reply: [0]
+					 * that in force, [1] mask of clusters asleep */
 };
 
 #define NPU_POWER_ASK	0xffffffffu

@@ -159,12 +159,13 @@
 #define NPU_REG_CORE_STUCK		0x8040	/* mask of clusters that do not stop when told to
 						 * (WATCHDOG tells); write: reset them */
 #define NPU_REG_CORE_PANIC		0x8034	/* write: code; stops the core, raises NPU_IRQ_FATAL */
-#define NPU_REG_CORE_NEXT		0x8044	/* NPU_NEXT_* and, in [7:0], the queue for the next slot that
-						 * DETACH or KILL frees */
+#define NPU_REG_CORE_NEXT		0x8044	/* NPU_NEXT_*; in [7:0] the queue for the
+						 * next slot that DETACH or KILL frees */
 #define NPU_NEXT_VALID			(1u << 8)	/* cleared when the queue has got its slot */
 #define NPU_NEXT_GRANT			(1u << 9)	/* it takes over the slot's grant */
-#define NPU_REG_CORE_SLEEP		0x8048	/* write: mask of clusters that are to sleep, as far as no
-						 * task has them; a task that is to start wakes its own */
+#define NPU_REG_CORE_SLEEP		0x8048	/* write: mask of clusters that are to sleep,
+						 * as far as no task has them; a task that
+						 * is to start wakes its own */
 
 /* Queues: written by firmware while the queue is in no slot */
 #define NPU_REG_QUEUE(q)		(0x9000 + (q) * 0x20)

@@ -27,7 +27,10 @@ static int set_up(void **state)
 	return 0;
 }
 
-/* A slice costs the wait for the next, half of one half; at the highest priority there is no wait. */
+/*
+ * A slice costs the wait for the next one, half a slice half of it; at the highest priority there is
+ * no wait.
+ */
 static void test_resumed(void **state)
 {
 	const u64 rank = 7000000;

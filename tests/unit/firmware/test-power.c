@@ -130,8 +130,8 @@ static void test_sleep(void **state)
 	assert_int_equal(asleep, awake + WAKE);
 	assert_int_equal(reg(NPU_REG_COUNTER_WAKES_LO), 1);
 	assert_true(reg(NPU_REG_COUNTER_SLEEP_LO) >= slept);
-	print_message("    doorbell to start %llu cycles awake, %llu asleep; the task %llu and %llu\n",
-		      (unsigned long long)awake, (unsigned long long)asleep,
+	print_message("    doorbell to start %llu cycles awake, %llu asleep; the task %llu and "
+		      "%llu\n", (unsigned long long)awake, (unsigned long long)asleep,
 		      (unsigned long long)plain, (unsigned long long)woken);
 	/* Awake it is looked at again, and it falls asleep again. */
 	pass(3 * IDLE);

@@ -458,8 +458,8 @@ static void test_random(void **state)
 		end(epoch);
 	}
 	print_message("    %llu steps, %llu packets, %llu graphs: %llu tasks done, %llu out of "
-		      "budget, %llu rejected, %llu killed; %llu preemptions, %llu wakes, %llu queues "
-		      "stopped, %llu destroyed, %llu resets\n", (unsigned long long)steps,
+		      "budget, %llu rejected, %llu killed; %llu preemptions, %llu wakes, %llu "
+		      "queues stopped, %llu destroyed, %llu resets\n", (unsigned long long)steps,
 		      (unsigned long long)totals.packets, (unsigned long long)totals.graphs,
 		      (unsigned long long)totals.ends[NPU_STATUS_DONE],
 		      (unsigned long long)totals.ends[NPU_STATUS_BUDGET],
@@ -472,7 +472,8 @@ static void test_random(void **state)
 	assert_true(totals.ends[NPU_STATUS_DONE] > steps / 20);
 	assert_true(totals.graphs > steps / 100 && totals.destroyed > steps / 2000);
 	assert_true(totals.ends[NPU_STATUS_BUDGET] && totals.ends[NPU_STATUS_REJECTED] &&
-		    totals.killed && totals.preemptions && totals.wakes && totals.stopped && totals.resets);
+		    totals.killed && totals.preemptions && totals.wakes && totals.stopped &&
+		    totals.resets);
 }
 
 int main(int count, char **arguments)

@@ -357,7 +357,7 @@ static unsigned int lines_recorded(void)
 	return lines;
 }
 
-/* A host that waits for long looks after the device: by its own clock, so not for the device to see. */
+/* A host that waits for long looks after the device, by its own clock: the device sees none of it. */
 static void test_no_ping(void **state)
 {
 	unsigned int lines[2];
