@@ -151,6 +151,10 @@ struct npu_device {
 	const char *reset_reason;
 	/** @resets: how often it was started again */
 	atomic_t resets;
+	/** @hwmon: its device of hwmon, or NULL */
+	struct device *hwmon;
+	/** @tripped: it became too hot, and nobody has read so */
+	bool tripped;
 	/** @stop_lock: stopping happens once, and others wait for it; @dead and what follows */
 	struct mutex stop_lock;
 	/** @stopped: the device does no DMA any more */
@@ -395,6 +399,15 @@ int npu_param_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 
 /* npu_debugfs.c */
 void npu_debugfs_init(struct npu_device *ndev);
+
+/* npu_hwmon.c */
+#if IS_ENABLED(CONFIG_HWMON)
+void npu_hwmon_init(struct npu_device *ndev);
+void npu_hwmon_look(struct npu_device *ndev);
+#else
+static inline void npu_hwmon_init(struct npu_device *ndev) { }
+static inline void npu_hwmon_look(struct npu_device *ndev) { }
+#endif
 
 /* npu_fdinfo.c */
 void npu_fdinfo_show(struct drm_printer *p, struct drm_file *file);

@@ -347,6 +347,7 @@ int npu_device_init(struct npu_device *ndev)
 	if (ret)
 		return ret;
 	npu_debugfs_init(ndev);
+	npu_hwmon_init(ndev);
 	npu_power_begin(ndev);
 	ndev->recoverable = true;
 	return 0;

@@ -45,8 +45,10 @@ static bool npu_reset_decide(struct npu_device *ndev)
 	/* Who sees that it is dead sees whether there is something to wait for. */
 	smp_wmb();
 	WRITE_ONCE(ndev->dead, true);
-	if (there)
+	if (there) {
 		npu_param_keep_counters(ndev);
+		npu_hwmon_look(ndev);
+	}
 	return again;
 }
 
@@ -191,6 +193,7 @@ static bool npu_reset_run(struct npu_device *ndev)
 	npu_reset_contexts(ndev);
 	if (pm_runtime_resume_and_get(dev) < 0) {
 		npu_reset_end(ndev);
+		trace_npu_reset(ndev, NPU_RESET_DEAD, "it does not wake up for a reset");
 		drm_err(&ndev->drm, "it does not wake up for a reset; it is stopped\n");
 		npu_reset_tell(ndev, "rebind");
 		return false;

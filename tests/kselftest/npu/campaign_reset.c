@@ -5,10 +5,13 @@
  * usage: campaign_reset RESETS [SECONDS]: ends when the device has been reset so often more, and
  *	  has failed when that takes longer
  *        campaign_reset guilty: where a TLB invalidation does not end; whose it is is told so
+ *        campaign_reset hot: where the device becomes too hot; hwmon tells so, once
  */
 #include <pthread.h>
 
 #include "campaign_work.h"
+#include "hwmon.h"
+#include "program.h"
 
 #define WORKERS 4
 
@@ -21,7 +24,37 @@ static bool goes_on(void)
 	return npu_sysfs_number("npu_resets") < wanted && now_ns() < end_ns;
 }
 
-/* One copy whose result is looked at. */
+/* A program that does nothing, for one cluster, at EXTRA_VA. */
+static int bind_program(struct worker *worker)
+{
+	struct drm_npu_bind_op op = {
+		.flags = DRM_NPU_BIND_READ | DRM_NPU_BIND_EXEC, .va = EXTRA_VA, .bytes = PAGE,
+		.handle = npu_buffer(worker->fd, PAGE),
+	};
+	void *memory = op.handle ? npu_map(worker->fd, op.handle, PAGE) : MAP_FAILED;
+	struct code code;
+
+	if (memory == MAP_FAILED)
+		return -ENOMEM;
+	code_begin(&code, memory, 1, 0, 0);
+	code.header->entry[0] = code.header->bytes;
+	code_emit(&code, INSN(.opcode = NPU_OP_END));
+	munmap(memory, PAGE);
+	return npu_bind_ops(worker->fd, worker->lane.ctx, &op, 1);
+}
+
+static void put_program(struct worker *worker)
+{
+	const struct npu_packet_exec exec = {
+		.header = NPU_PACKET_HEADER(NPU_PACKET_EXEC, 0, 0),
+		.program = EXTRA_VA, .budget = 1000000, .signal_sem = NPU_SEM_NONE,
+		.wait_sem = { NPU_SEM_NONE, NPU_SEM_NONE },
+	};
+
+	npu_lane_put(&worker->lane, &exec);
+}
+
+/* A task on a cluster, and a copy whose result is looked at. */
 static int copy_once(struct worker *worker, unsigned char *data, uint64_t number)
 {
 	uint32_t bytes = 4096 + roll(&worker->dice, DATA_BYTES / 2 - 4096);
@@ -29,6 +62,7 @@ static int copy_once(struct worker *worker, unsigned char *data, uint64_t number
 
 	memset(data, (int)(number & 0x7f) + 1, bytes);
 	memset(data + DATA_BYTES / 2, 0, bytes);
+	put_program(worker);
 	work_put_copy(&worker->lane, bytes);
 	npu_lane_signal(&worker->lane, 1, 1);
 	ret = npu_wait(worker->fd, worker->lane.ctx, 1, number, now_ns() + 120 * SECOND);
@@ -59,6 +93,8 @@ static int live(struct worker *worker)
 	ret = npu_lane_open(&worker->lane, worker->fd);
 	if (!ret)
 		ret = work_bind_data(worker, &worker->lane);
+	if (!ret)
+		ret = bind_program(worker);
 	/* The device may have failed just now; of a queue that is gone no doorbell can be mapped. */
 	if (ret == -ENOENT && state_of(worker) == DRM_NPU_CTX_INNOCENT)
 		ret = -EIO;
@@ -121,6 +157,42 @@ static int tell_apart(void)
 	return fine ? 0 : 1;
 }
 
+static bool alarmed(const char *expected, const char *what)
+{
+	char text[16];
+
+	hwmon_read("temp1_emergency_alarm", text, sizeof(text));
+	return campaign_result(!strcmp(text, expected), what);
+}
+
+/* Copies until the device trips, which it does once. */
+static int become_hot(void)
+{
+	struct worker worker = { .dice = 1, .fd = npu_open() };
+	unsigned char *data;
+	uint64_t number;
+	int ret = 0;
+	bool fine;
+
+	if (work_open(&worker) || bind_program(&worker))
+		return !campaign_result(false, "a context");
+	data = npu_map(worker.fd, worker.data, DATA_BYTES);
+	if (data == MAP_FAILED)
+		return !campaign_result(false, "its memory");
+	fine = alarmed("0", "no alarm before");
+	for (number = 1; !ret && number < 100; number++)
+		ret = copy_once(&worker, data, number);
+	fine &= campaign_result(ret == -EIO && state_of(&worker) == DRM_NPU_CTX_INNOCENT,
+				"who was at work is innocent");
+	munmap(data, DATA_BYTES);
+	npu_lane_unmap(&worker.lane);
+	fine &= campaign_result(!work_open(&worker), "the device works again");
+	fine &= alarmed("1", "the alarm tells of what is over");
+	fine &= alarmed("0", "once");
+	npu_lane_unmap(&worker.lane);
+	return fine ? 0 : 1;
+}
+
 int main(int argc, char **argv)
 {
 	struct worker workers[WORKERS] = { 0 };
@@ -131,6 +203,8 @@ int main(int argc, char **argv)
 		return 2;
 	if (!strcmp(argv[1], "guilty"))
 		return tell_apart();
+	if (!strcmp(argv[1], "hot"))
+		return become_hot();
 	wanted = npu_sysfs_number("npu_resets") + atol(argv[1]);
 	end_ns = now_ns() + (argc > 2 ? atol(argv[2]) : 300) * SECOND;
 	for (int i = 0; i < WORKERS; i++) {

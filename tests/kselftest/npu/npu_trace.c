@@ -297,8 +297,8 @@ TEST_F(trace, fault)
 
 	npu_lane_put(&self->lane, &copy);
 	snprintf(words, sizeof(words),
-		 " task=0x77 error=%d access=%d cluster=255 address=0x50000000", NPU_ERROR_MMU_UNMAPPED,
-		 NPU_FAULT_WRITE);
+		 " task=0x77 error=%d access=%d cluster=255 address=0x50000000",
+		 NPU_ERROR_MMU_UNMAPPED, NPU_FAULT_WRITE);
 	EXPECT_STRNE("", trace_await(self->text, "npu_fault", words));
 	EXPECT_STRNE("", trace_await(self->text, "npu_drain", " faults=1"));
 }

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+/* What the device says of itself by hwmon. That it became too hot: campaign_reset hot. */
+#include "hwmon.h"
+#include "power.h"
+
+FIXTURE(hwmon) {
+	int fd;
+	char text[64];
+};
+
+FIXTURE_SETUP(hwmon)
+{
+	self->fd = npu_open();
+	ASSERT_GE(self->fd, 0);
+}
+
+FIXTURE_TEARDOWN(hwmon)
+{
+	power_allow(-1);
+	close(self->fd);
+}
+
+TEST_F(hwmon, says_what_it_is)
+{
+	hwmon_read("name", self->text, sizeof(self->text));
+	EXPECT_STREQ("npu", self->text);
+	hwmon_read("freq1_label", self->text, sizeof(self->text));
+	EXPECT_STREQ("clock", self->text);
+	hwmon_read("freq1_input", self->text, sizeof(self->text));
+	EXPECT_EQ(npu_param(self->fd, DRM_NPU_PARAM_CLOCK_HZ), strtoull(self->text, NULL, 10));
+	EXPECT_LT(0, npu_param(self->fd, DRM_NPU_PARAM_CLOCK_HZ));
+	hwmon_read("temp1_emergency_alarm", self->text, sizeof(self->text));
+	EXPECT_STREQ("0", self->text);
+}
+
+/* No sensor, no value. */
+TEST_F(hwmon, says_no_more_than_it_knows)
+{
+	static const char *const nothing[] = {
+		"temp1_input", "temp1_crit", "power1_input", "in0_input", "energy1_input",
+	};
+	char path[512];
+	unsigned int i;
+
+	for (i = 0; i < sizeof(nothing) / sizeof(nothing[0]); i++) {
+		ASSERT_TRUE(hwmon_path(nothing[i], path, sizeof(path)));
+		EXPECT_EQ(-1, access(path, F_OK));
+		EXPECT_EQ(ENOENT, errno);
+	}
+}
+
+TEST_F(hwmon, for_everybody_to_read_and_nobody_to_write)
+{
+	char path[512];
+
+	ASSERT_EQ(0, seteuid(1000));
+	hwmon_read("freq1_input", self->text, sizeof(self->text));
+	EXPECT_STRNE("", self->text);
+	ASSERT_TRUE(hwmon_path("temp1_emergency_alarm", path, sizeof(path)));
+	EXPECT_EQ(-EACCES, write_file(path, "0"));
+	ASSERT_EQ(0, seteuid(0));
+}
+
+TEST_F(hwmon, leaves_the_device_asleep)
+{
+	ASSERT_EQ(0, power_allow(10));
+	ASSERT_TRUE(power_wait_asleep(now_ns() + 20000 * MILLISECOND));
+	hwmon_read("temp1_emergency_alarm", self->text, sizeof(self->text));
+	EXPECT_STREQ("0", self->text);
+	hwmon_read("freq1_input", self->text, sizeof(self->text));
+	EXPECT_STRNE("", self->text);
+	EXPECT_TRUE(power_asleep());
+}
+
+/* A reset for any other reason is no alarm. */
+TEST_F(hwmon, heat_is_not_the_only_reason)
+{
+	ASSERT_EQ(0, write_file("/sys/class/accel/accel0/device/npu_reset", "1"));
+	hwmon_read("temp1_emergency_alarm", self->text, sizeof(self->text));
+	EXPECT_STREQ("0", self->text);
+}
+
+TEST_HARNESS_MAIN
