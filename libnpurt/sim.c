@@ -40,13 +40,23 @@ static int begin_arrivals(struct sim *sim, const struct sim_options *options)
 	return 0;
 }
 
-int sim_check_replay(struct sim *sim)
+/* Whether a replay was given up; then @sentence says why. */
+static bool replay_lapsed(struct sim *sim, char sentence[NPURT_ERROR_BYTES])
 {
 	char what[NPURT_ERROR_BYTES / 2];
 
 	if (!sim->replays || !npu_model_thread_replay_lapsed(sim->model, what, sizeof(what)))
-		return 0;
-	return npurt_fail(-EIO, "sim: this is not the run that was recorded: %s", what);
+		return false;
+	snprintf(sentence, NPURT_ERROR_BYTES, "sim: this is not the run that was recorded: %s",
+		 what);
+	return true;
+}
+
+int sim_check_replay(struct sim *sim)
+{
+	char sentence[NPURT_ERROR_BYTES];
+
+	return replay_lapsed(sim, sentence) ? npurt_fail(-EIO, "%s", sentence) : 0;
 }
 
 /* ----------------------------------------------------------------- firmware */
@@ -291,18 +301,10 @@ static int sim_get_counters(struct npurt_backend *backend, struct npurt_device_c
 
 /* ----------------------------------------------------------- opening, closing */
 
-static void note_replay(struct sim *sim)
-{
-	char what[NPURT_ERROR_BYTES / 2];
-
-	if (npu_model_thread_replay_lapsed(sim->model, what, sizeof(what)))
-		npurt_log_line(sim->base.log, NPURT_LOG_ERROR,
-			       "sim: this was not the run that was recorded: %s", what);
-}
-
 static void sim_close(struct npurt_backend *backend)
 {
 	struct sim *sim = sim_of(backend);
+	char sentence[NPURT_ERROR_BYTES];
 
 	/* The model raises no interrupt after it is gone, and needs the memory until then. */
 	if (sim->model)
@@ -311,8 +313,8 @@ static void sim_close(struct npurt_backend *backend)
 	if (sim->records && npu_model_thread_record_end(sim->model))
 		npurt_log_line(sim->base.log, NPURT_LOG_ERROR,
 			       "sim: the recording is not complete: its file could not be written");
-	if (sim->replays)
-		note_replay(sim);
+	if (replay_lapsed(sim, sentence))
+		npurt_log_line(sim->base.log, NPURT_LOG_ERROR, "%s", sentence);
 	npu_model_thread_destroy(sim->model);
 	sim_memory_fini(sim);
 	pthread_mutex_destroy(&sim->memory_lock);

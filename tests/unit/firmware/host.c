@@ -39,6 +39,14 @@
 #define CALL_LIMIT	50000000
 #define BUDGET		1000000		/* 1024 cycles each: practically none */
 
+const char *host_image(int count, char **arguments)
+{
+	if (count == 2)
+		return arguments[1];
+	fprintf(stderr, "usage: %s IMAGE\n", arguments[0]);
+	exit(2);
+}
+
 static void *translate(void *opaque, uint64_t address, uint64_t size, bool write)
 {
 	struct host *host = opaque;

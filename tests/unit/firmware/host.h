@@ -32,6 +32,11 @@ struct host {
 };
 
 /**
+ * host_image() - the path of the firmware's image, the test's only argument; exits without one
+ */
+const char *host_image(int count, char **arguments);
+
+/**
  * host_create() - a device of configuration @config with the firmware at @path, READY
  */
 struct host *host_create(const char *config, const char *path);

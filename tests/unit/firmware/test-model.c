@@ -260,10 +260,6 @@ int main(int count, char **arguments)
 		cmocka_unit_test(test_ageing),
 	};
 
-	if (count != 2) {
-		fprintf(stderr, "usage: test-firmware-model IMAGE\n");
-		return 2;
-	}
-	image_path = arguments[1];
+	image_path = host_image(count, arguments);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -214,10 +214,6 @@ int main(int count, char **arguments)
 		cmocka_unit_test_setup_teardown(test_refused, begin, end),
 	};
 
-	if (count != 2) {
-		fprintf(stderr, "usage: test-firmware-power IMAGE\n");
-		return 2;
-	}
-	image_path = arguments[1];
+	image_path = host_image(count, arguments);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "../../support/scratch_file.h"
 #include "host.h"
 #include "machine.h"
 #include "random.h"
@@ -430,19 +431,11 @@ int main(int count, char **arguments)
 		cmocka_unit_test(test_unfinished),
 		cmocka_unit_test(test_refused),
 	};
-	int failed, file;
+	int failed;
 
-	if (count != 2) {
-		fprintf(stderr, "usage: test-firmware-replay IMAGE\n");
-		return 2;
-	}
-	image_path = arguments[1];
-	file = mkstemp(path);
-	if (file < 0) {
-		perror("test-firmware-replay: /tmp cannot be written");
+	image_path = host_image(count, arguments);
+	if (!scratch_file(path))
 		return 1;
-	}
-	close(file);
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	unlink(path);
 	return failed;

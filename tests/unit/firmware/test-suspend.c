@@ -354,10 +354,6 @@ int main(int count, char **arguments)
 		TEST(test_task_any_moment), TEST(test_graph_any_moment), TEST(test_lost_graph), TEST(test_wrong),
 	};
 
-	if (count != 2) {
-		fprintf(stderr, "usage: test-firmware-suspend IMAGE\n");
-		return 2;
-	}
-	image_path = arguments[1];
+	image_path = host_image(count, arguments);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

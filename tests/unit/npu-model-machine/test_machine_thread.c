@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../support/scratch_file.h"
 #include "board.h"
 #include "npu/npu_firmware.h"
 #include "npu/npu_mailbox.h"
@@ -328,13 +329,12 @@ static void test_patience(void **state)
 {
 	struct machine machine = { .board = board_create(NULL) };
 	char path[] = "/tmp/test-thread-XXXXXX";
-	int descriptor = mkstemp(path);
 	char error[256];
 	FILE *file;
 
 	(void)state;
-	assert_true(descriptor >= 0);
-	file = fdopen(descriptor, "w");
+	assert_true(scratch_file(path));
+	file = fopen(path, "w");
 	assert_non_null(file);
 	fputs("npu-arrivals 1\n", file);
 	for (unsigned int i = 0; i < 2; i++)

@@ -17,6 +17,7 @@
 #include "npu/npu_packet.h"
 #include "objects.h"
 #include "rig.h"
+#include "scratch_file.h"
 #include "sim.h"
 #include "sim_options.h"
 
@@ -428,13 +429,10 @@ int main(void)
 		cmocka_unit_test(test_wait),
 		cmocka_unit_test(test_refused),
 	};
-	int failed, file = mkstemp(path);
+	int failed;
 
-	if (file < 0) {
-		perror("test-npurt-arrivals: /tmp cannot be written");
+	if (!scratch_file(path))
 		return 1;
-	}
-	close(file);
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	unlink(path);
 	return failed;
