@@ -108,6 +108,8 @@ static void npu_context_free(struct kref *ref)
 	struct drm_device *drm = &ctx->ndev->drm;
 
 	WARN_ON(!ctx->gone);
+	/* Somebody may have asked when it had ended already. */
+	npu_notice_drop(ctx);
 	xa_destroy(&ctx->queues);
 	kvfree(ctx->watches);
 	npu_account_put(ctx->account);
@@ -306,6 +308,7 @@ void npu_context_shut(struct npu_context *ctx)
 	struct npu_device *ndev = ctx->ndev;
 	int ret, idx;
 
+	npu_notice_drop(ctx);
 	npu_semaphore_fail(ctx, -EIO, DRM_NPU_CTX_GUILTY);
 	npu_syncobj_drop(ctx);
 	/* Before the lock, which waking the device up takes. */
@@ -427,6 +430,7 @@ void npu_context_fault(struct npu_context *ctx, const struct npu_fault *fault)
 	atomic64_inc(&ctx->account->faults);
 	spin_lock(&ctx->wait_lock);
 	ctx->fault[ctx->faults++ % NPU_FAULTS_KEPT] = *fault;
+	npu_notice_check(ctx);
 	spin_unlock(&ctx->wait_lock);
 }
 
@@ -454,7 +458,7 @@ static void npu_context_fill_status(struct npu_context *ctx, struct drm_npu_ctx_
 
 	spin_lock(&ctx->wait_lock);
 	fault = npu_context_find_fault(ctx, args);
-	args->state = ctx->state ?: ctx->stopped ? DRM_NPU_CTX_QUEUE_STOPPED : DRM_NPU_CTX_ALIVE;
+	args->state = npu_context_state(ctx);
 	args->error = ctx->stop_error;
 	args->queue = ctx->stop_queue;
 	args->faults = ctx->faults;

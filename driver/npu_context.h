@@ -16,11 +16,16 @@
 #define NPU_FAULTS_KEPT		16
 #define NPU_WAITS_MAX		64
 #define NPU_BINDS_MAX		256
+#define NPU_NOTICE_KINDS	3
+
+/* DRM sets aside so many bytes for the events of a file. */
+#define NPU_NOTICES_MAX		(4096 / sizeof(struct drm_npu_event))
 
 /* No element is ever larger, and what it has beyond ours must be looked at. */
 #define NPU_STRIDE_MAX		4096
 
 struct io_uring_cmd;
+struct npu_notice;
 struct vm_area_struct;
 
 /**
@@ -98,6 +103,8 @@ struct npu_context {
 	struct list_head waits;
 	/** @signals: struct npu_sync_signal, all of them */
 	struct list_head signals;
+	/** @notices: events that were asked for, by bit of enum drm_npu_event_kind */
+	struct npu_notice *notices[NPU_NOTICE_KINDS];
 	/** @error: waits that are not met end with it; 0 or a negative errno */
 	int error;
 	/** @state: enum drm_npu_ctx_state of a context that is dead, else 0 */
@@ -113,6 +120,14 @@ struct npu_context {
 	/** @fault: the newest of them */
 	struct npu_fault fault[NPU_FAULTS_KEPT];
 };
+
+/* enum drm_npu_ctx_state; under wait_lock. */
+static inline u32 npu_context_state(const struct npu_context *ctx)
+{
+	if (ctx->state)
+		return ctx->state;
+	return ctx->stopped ? DRM_NPU_CTX_QUEUE_STOPPED : DRM_NPU_CTX_ALIVE;
+}
 
 /**
  * struct npu_queue_setup - a queue's ring
@@ -207,6 +222,11 @@ void npu_semaphore_fail(struct npu_context *ctx, int error, u32 state);
 void npu_semaphore_queue_stopped(struct npu_context *ctx, struct npu_queue *queue, u32 error);
 void npu_semaphore_queue_gone(struct npu_context *ctx, struct npu_queue *queue);
 int npu_semaphore_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+
+/* npu_notice.c */
+void npu_notice_check(struct npu_context *ctx);
+void npu_notice_drop(struct npu_context *ctx);
+int npu_notice_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 
 /* npu_syncobj.c */
 void npu_syncobj_init(struct npu_device *ndev);

@@ -109,7 +109,8 @@ struct npu_vector {
  * Locks, outer first: @hw_lock; a context's vm.lock; @tlb_lock or @mailbox_lock; @take_lock;
  * @drain_lock, @doorbell_lock or @stop_lock; @counter_lock inside the last; spinlocks:
  * @contexts_lock, @quota_lock, @reply_lock or a context's wait_lock, none inside another.
- * mmap_lock is taken around @doorbell_lock only, and inside none.
+ * DRM's event_lock is taken inside wait_lock. mmap_lock is taken around @doorbell_lock only, and
+ * inside none.
  */
 struct npu_device {
 	/** @drm: the DRM device, which everything here lives as long as */

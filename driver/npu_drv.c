@@ -36,6 +36,7 @@ static const struct drm_ioctl_desc npu_ioctls[] = {
 	NPU_IOCTL(SEM_TO_SYNCOBJ, npu_sem_to_syncobj_ioctl),
 	NPU_IOCTL(SYNCOBJ_TO_SEM, npu_syncobj_to_sem_ioctl),
 	NPU_IOCTL(GEM_USERPTR, npu_gem_userptr_ioctl),
+	NPU_IOCTL(CTX_EVENTS, npu_notice_ioctl),
 };
 
 /* Bytes of each structure as it was first published, which no program's is shorter than. */
@@ -53,6 +54,7 @@ static const u16 npu_first_sizes[] = {
 	[DRM_NPU_SEM_TO_SYNCOBJ] = 32,
 	[DRM_NPU_SYNCOBJ_TO_SEM] = 40,
 	[DRM_NPU_GEM_USERPTR] = 24,
+	[DRM_NPU_CTX_EVENTS] = 24,
 };
 
 static_assert(ARRAY_SIZE(npu_first_sizes) == ARRAY_SIZE(npu_ioctls));
@@ -184,7 +186,7 @@ static void npu_postclose(struct drm_device *drm, struct drm_file *file)
 
 /*
  * What the interface can do is asked by DRM_IOCTL_NPU_GET_PARAM. The version is for people:
- * 1.0	contexts, bindings, user queues, waits; io_uring and syncobjs since
+ * 1.0	contexts, bindings, user queues, waits; io_uring, syncobjs and events since
  */
 static const struct drm_driver npu_driver = {
 	.driver_features = DRIVER_GEM | DRIVER_COMPUTE_ACCEL | DRIVER_SYNCOBJ |

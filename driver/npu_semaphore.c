@@ -132,6 +132,7 @@ void npu_semaphore_fail(struct npu_context *ctx, int error, u32 state)
 		WRITE_ONCE(ctx->error, error);
 		WRITE_ONCE(*ctx->status, cpu_to_le32(-error));
 		npu_sem_wake_all(ctx, error);
+		npu_notice_check(ctx);
 	}
 	spin_unlock(&ctx->wait_lock);
 }
@@ -154,6 +155,7 @@ void npu_semaphore_queue_stopped(struct npu_context *ctx, struct npu_queue *queu
 		}
 		WRITE_ONCE(ctx->stopped, ctx->stopped + 1);
 		npu_sem_wake_all(ctx, -EIO);
+		npu_notice_check(ctx);
 	}
 	spin_unlock(&ctx->wait_lock);
 }

@@ -70,6 +70,9 @@ extern "C" {
  * the file takes (DRM_CAP_SYNCOBJ_TIMELINE says so): struct drm_npu_sem_to_syncobj, struct
  * drm_npu_syncobj_to_sem.
  *
+ * What becomes of a context can be waited for by poll() and read() of the file, as events of DRM's:
+ * struct drm_npu_ctx_events, struct drm_npu_event.
+ *
  * A doorbell is one page, to be mapped shared and for writing only. The mapping is not inherited by
  * fork(). Stores to the doorbell of a queue that is gone do nothing.
  *
@@ -93,6 +96,7 @@ extern "C" {
 #define DRM_NPU_SEM_TO_SYNCOBJ		0x0a
 #define DRM_NPU_SYNCOBJ_TO_SEM		0x0b
 #define DRM_NPU_GEM_USERPTR		0x0c
+#define DRM_NPU_CTX_EVENTS		0x0d
 
 /**
  * struct drm_npu_array - an array handed to the kernel
@@ -139,6 +143,7 @@ struct drm_npu_array {
  * @DRM_NPU_PARAM_URING: 1: the commands of enum drm_npu_uring_op; 0: the kernel has no io_uring
  * @DRM_NPU_PARAM_MAPPINGS_MAX: ranges of addresses a file can have bound, all contexts together
  * @DRM_NPU_PARAM_USERPTR: 1: DRM_IOCTL_NPU_GEM_USERPTR
+ * @DRM_NPU_PARAM_EVENTS_MAX: events a file can have: those asked for, and those not read yet
  * @DRM_NPU_PARAM_TIME: device cycles now
  * @DRM_NPU_PARAM_COUNTER_TASKS: tasks since power on
  * @DRM_NPU_PARAM_COUNTER_MAC: busy cycles of MAC arrays, all clusters
@@ -177,6 +182,7 @@ enum drm_npu_param {
 	DRM_NPU_PARAM_URING = 25,
 	DRM_NPU_PARAM_MAPPINGS_MAX = 26,
 	DRM_NPU_PARAM_USERPTR = 27,
+	DRM_NPU_PARAM_EVENTS_MAX = 28,
 	DRM_NPU_PARAM_TIME = 64,
 	DRM_NPU_PARAM_COUNTER_TASKS = 65,
 	DRM_NPU_PARAM_COUNTER_MAC = 66,
@@ -397,6 +403,80 @@ struct drm_npu_ctx_status {
 	__u32 fault_cluster;
 	__u64 fault_address;
 	__u64 fault_program_offset;
+};
+
+/**
+ * enum drm_npu_event_kind - what a program can be told of a context
+ *
+ * @DRM_NPU_EVENT_FAULT: it had faults beyond those the program knows of
+ * @DRM_NPU_EVENT_QUEUE_STOPPED: a queue of it has stopped
+ * @DRM_NPU_EVENT_DEAD: it is DRM_NPU_CTX_GUILTY or DRM_NPU_CTX_INNOCENT
+ */
+enum drm_npu_event_kind {
+	DRM_NPU_EVENT_FAULT = 1 << 0,
+	DRM_NPU_EVENT_QUEUE_STOPPED = 1 << 1,
+	DRM_NPU_EVENT_DEAD = 1 << 2,
+};
+
+/**
+ * enum drm_npu_ctx_events_flags - of DRM_IOCTL_NPU_CTX_EVENTS
+ *
+ * @DRM_NPU_CTX_EVENTS_CANCEL: what was asked for and has not come is not wanted any more
+ */
+enum drm_npu_ctx_events_flags {
+	DRM_NPU_CTX_EVENTS_CANCEL = 1 << 0,
+};
+
+/**
+ * struct drm_npu_ctx_events - ask to be told, once, what becomes of a context
+ * @ctx: the context
+ * @kinds: enum drm_npu_event_kind, one or more
+ * @flags: enum drm_npu_ctx_events_flags
+ * @faults: with DRM_NPU_EVENT_FAULT the number of faults that the program knows of, else zero
+ * @user_data: comes with the events; zero with DRM_NPU_CTX_EVENTS_CANCEL
+ *
+ * Each of @kinds comes once as a struct drm_npu_event: when it happens, or at once if it is so
+ * already. Who wants to be told again asks again, so that none can be missed meanwhile. Events are
+ * there to wake a program up; what has become of the context DRM_IOCTL_NPU_CTX_STATUS tells. A
+ * context that is destroyed takes with it what was asked for and has not come; events that have
+ * come stay until they are read.
+ *
+ * Errors: -EINVAL (flags, kinds, @faults or @user_data where they mean nothing), -ENOENT (no such
+ * context), -EEXIST (one of @kinds is asked for already), -EDQUOT (the file has
+ * DRM_NPU_PARAM_EVENTS_MAX events that are asked for or not read yet, or would have more), -ENOMEM.
+ */
+struct drm_npu_ctx_events {
+	__u32 ctx;
+	__u32 kinds;
+	__u32 flags;
+	__u32 faults;
+	__u64 user_data;
+};
+
+/* Type of a struct drm_event that is a struct drm_npu_event. */
+#define DRM_NPU_EVENT			0x80000000u
+
+/**
+ * struct drm_npu_event - what read() of the file gives
+ * @base: its type is DRM_NPU_EVENT, its length that of this structure, which may grow
+ * @user_data: of who asked for it
+ * @ctx: the context
+ * @kind: enum drm_npu_event_kind, one of them
+ * @state: enum drm_npu_ctx_state, of the moment when it happened
+ * @faults: faults of the context until then
+ *
+ * Events come in the order in which they happened, as many whole ones as there is room for; without
+ * room for one read() gives 0 bytes. It waits for the first, or fails with EAGAIN when the file is
+ * O_NONBLOCK; poll() and its kin say when there is one (POLLIN). Events can be read when the device
+ * is gone, too.
+ */
+struct drm_npu_event {
+	struct drm_event base;
+	__u64 user_data;
+	__u32 ctx;
+	__u32 kind;
+	__u32 state;
+	__u32 faults;
 };
 
 /**
@@ -691,6 +771,8 @@ struct drm_npu_uring_cancel {
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_NPU_SYNCOBJ_TO_SEM, struct drm_npu_syncobj_to_sem)
 #define DRM_IOCTL_NPU_GEM_USERPTR \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_NPU_GEM_USERPTR, struct drm_npu_gem_userptr)
+#define DRM_IOCTL_NPU_CTX_EVENTS \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_NPU_CTX_EVENTS, struct drm_npu_ctx_events)
 
 /**
  * enum drm_npu_uring_op - what io_uring can ask of the file

@@ -194,6 +194,27 @@ static int run_status(struct scene *scene)
 	return npu_call(scene->worker.fd, DRM_IOCTL_NPU_CTX_STATUS, &status);
 }
 
+static int run_events(struct scene *scene)
+{
+	struct drm_npu_ctx_events ask = {
+		.ctx = scene->worker.lane.ctx,
+		.kinds = DRM_NPU_EVENT_FAULT | DRM_NPU_EVENT_QUEUE_STOPPED | DRM_NPU_EVENT_DEAD,
+	};
+
+	return npu_call(scene->worker.fd, DRM_IOCTL_NPU_CTX_EVENTS, &ask);
+}
+
+static void clean_events(struct scene *scene)
+{
+	struct drm_npu_ctx_events ask = {
+		.ctx = scene->worker.lane.ctx,
+		.kinds = DRM_NPU_EVENT_FAULT | DRM_NPU_EVENT_QUEUE_STOPPED | DRM_NPU_EVENT_DEAD,
+		.flags = DRM_NPU_CTX_EVENTS_CANCEL,
+	};
+
+	npu_call(scene->worker.fd, DRM_IOCTL_NPU_CTX_EVENTS, &ask);
+}
+
 static int run_bind(struct scene *scene)
 {
 	return npu_bind(scene->worker.fd, scene->worker.lane.ctx, scene->handle, EXTRA_VA,
@@ -340,6 +361,7 @@ static const struct call calls[] = {
 	{ "CTX_CREATE", nothing, run_context_create, clean_context },
 	{ "CTX_DESTROY", run_context_create, run_context_destroy, leave },
 	{ "CTX_STATUS", nothing, run_status, leave },
+	{ "CTX_EVENTS", nothing, run_events, clean_events },
 	{ "VM_BIND", run_gem_create, run_bind, clean_bind },
 	{ "VM_BIND unmap", prepare_unbind, run_unbind, clean_bind },
 	{ "QUEUE_CREATE", nothing, run_queue_create, clean_queue },

@@ -22,6 +22,7 @@ union fuzz_arguments {
 	struct drm_npu_sem_to_syncobj sem_to_syncobj;
 	struct drm_npu_syncobj_to_sem syncobj_to_sem;
 	struct drm_npu_gem_userptr gem_userptr;
+	struct drm_npu_ctx_events ctx_events;
 	struct drm_gem_close gem_close;
 	struct drm_prime_handle prime;
 	struct drm_version version;
@@ -57,7 +58,7 @@ static void fill_get_param(struct fuzz_world *world, union fuzz_arguments *args,
 	static const uint8_t texts[] = { DRM_NPU_PARAM_CONFIG_NAME, DRM_NPU_PARAM_FIRMWARE_VERSION };
 
 	args->get_param.param = chance(world, 4) ? 64 + roll(&world->dice, 8) :
-						  roll(&world->dice, DRM_NPU_PARAM_USERPTR + 1);
+						  roll(&world->dice, DRM_NPU_PARAM_EVENTS_MAX + 1);
 	if (chance(world, 4)) {
 		args->get_param.param = texts[roll(&world->dice, 2)];
 		args->get_param.index = roll(&world->dice, 2);
@@ -231,6 +232,21 @@ static void fill_syncobj_to_sem(struct fuzz_world *world, union fuzz_arguments *
 	args->syncobj_to_sem.add = 1 + roll(&world->dice, 3);
 }
 
+/* Those that have come are read, or there would soon be no room for more. */
+static void fill_ctx_events(struct fuzz_world *world, union fuzz_arguments *args,
+			    union fuzz_array *array)
+{
+	struct pollfd come = { .fd = world->fd, .events = POLLIN };
+
+	if (poll(&come, 1, 0) == 1 && read(world->fd, array, sizeof(*array)) < 0)
+		return;
+	args->ctx_events.ctx = any_lane(world)->lane.ctx;
+	args->ctx_events.kinds = 1 + roll(&world->dice, 7);
+	args->ctx_events.flags = chance(world, 3) ? DRM_NPU_CTX_EVENTS_CANCEL : 0;
+	if (args->ctx_events.kinds & DRM_NPU_EVENT_FAULT && !args->ctx_events.flags)
+		args->ctx_events.faults = roll(&world->dice, 4);
+}
+
 /* ------------------------------------------------------------------------------- DRM's own */
 
 static void fill_gem_close(struct fuzz_world *world, union fuzz_arguments *args,
@@ -296,6 +312,7 @@ static const struct fuzz_call fuzz_calls[] = {
 	CALL(SEM_TO_SYNCOBJ, fill_sem_to_syncobj, NULL),
 	CALL(SYNCOBJ_TO_SEM, fill_syncobj_to_sem, NULL),
 	CALL(GEM_USERPTR, fill_gem_userptr, done_gem_userptr),
+	CALL(CTX_EVENTS, fill_ctx_events, NULL),
 	{ "GEM_CLOSE", DRM_IOCTL_GEM_CLOSE, fill_gem_close, NULL },
 	{ "PRIME_HANDLE_TO_FD", DRM_IOCTL_PRIME_HANDLE_TO_FD, fill_export, done_export },
 	{ "PRIME_FD_TO_HANDLE", DRM_IOCTL_PRIME_FD_TO_HANDLE, fill_import, done_import },

@@ -7,6 +7,7 @@
 #ifndef NPU_FUZZ_WORLD_H
 #define NPU_FUZZ_WORLD_H
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/time.h>
 

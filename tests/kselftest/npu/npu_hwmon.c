@@ -78,6 +78,7 @@ TEST_F(hwmon, heat_is_not_the_only_reason)
 	ASSERT_EQ(0, write_file("/sys/class/accel/accel0/device/npu_reset", "1"));
 	hwmon_read("temp1_emergency_alarm", self->text, sizeof(self->text));
 	EXPECT_STREQ("0", self->text);
+	EXPECT_EQ(0, npu_context_destroy(self->fd, npu_context(self->fd)));
 }
 
 TEST_HARNESS_MAIN

@@ -50,7 +50,7 @@ static inline void npu_saw(unsigned long request, int error)
 	static const char *const names[] = {
 		"GET_PARAM", "GEM_CREATE", "GEM_INFO", "CTX_CREATE", "CTX_DESTROY", "CTX_STATUS",
 		"VM_BIND", "QUEUE_CREATE", "QUEUE_DESTROY", "SEM_WAIT", "SEM_TO_SYNCOBJ",
-		"SYNCOBJ_TO_SEM", "GEM_USERPTR",
+		"SYNCOBJ_TO_SEM", "GEM_USERPTR", "CTX_EVENTS",
 	};
 	static bool seen[sizeof(names) / sizeof(names[0])][256];
 	uint32_t which = _IOC_NR(request) - DRM_COMMAND_BASE;

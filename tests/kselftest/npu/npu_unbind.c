@@ -41,6 +41,7 @@ TEST_F(unbind, every_call_says_so)
 		DRM_IOCTL_NPU_GEM_INFO, DRM_IOCTL_NPU_CTX_STATUS, DRM_IOCTL_NPU_QUEUE_CREATE,
 		DRM_IOCTL_NPU_QUEUE_DESTROY, DRM_IOCTL_NPU_SEM_WAIT,
 		DRM_IOCTL_NPU_SEM_TO_SYNCOBJ, DRM_IOCTL_NPU_SYNCOBJ_TO_SEM,
+		DRM_IOCTL_NPU_CTX_EVENTS,
 	};
 	struct drm_npu_gem_create create = { .size = PAGE };
 	struct drm_npu_ctx_create context = { 0 };
@@ -106,6 +107,21 @@ TEST_F(unbind, waits_of_rings_end)
 	ASSERT_EQ(0, uring_enter(&ring, 1));
 	EXPECT_EQ(-ENODEV, uring_next(&ring).res);
 	uring_close(&ring);
+}
+
+/* Who asked for it can read it from the file of a device that is gone. */
+TEST_F(unbind, event_comes)
+{
+	struct drm_npu_ctx_events ask = { .ctx = self->lane.ctx, .kinds = DRM_NPU_EVENT_DEAD };
+	struct drm_npu_event event = { .kind = 0 };
+
+	ASSERT_EQ(0, npu_call(self->fd, DRM_IOCTL_NPU_CTX_EVENTS, &ask));
+	self->gone = !driver_write("unbind", self->function);
+	ASSERT_TRUE(self->gone);
+	ASSERT_EQ((ssize_t)sizeof(event), read(self->fd, &event, sizeof(event)));
+	EXPECT_EQ(DRM_NPU_EVENT_DEAD, event.kind);
+	EXPECT_EQ(DRM_NPU_CTX_INNOCENT, event.state);
+	EXPECT_EQ(self->lane.ctx, event.ctx);
 }
 
 TEST_F(unbind, works_again)

@@ -41,6 +41,7 @@ enum call {
 	SEM_TO_SYNCOBJ,
 	SYNCOBJ_TO_SEM,
 	GEM_USERPTR,
+	CTX_EVENTS,
 };
 
 union arguments {
@@ -57,6 +58,7 @@ union arguments {
 	struct drm_npu_sem_to_syncobj sem_to_syncobj;
 	struct drm_npu_syncobj_to_sem syncobj_to_sem;
 	struct drm_npu_gem_userptr gem_userptr;
+	struct drm_npu_ctx_events ctx_events;
 	unsigned char bytes[256];
 };
 
@@ -80,6 +82,7 @@ static const unsigned long requests[] = {
 	[SEM_TO_SYNCOBJ] = DRM_IOCTL_NPU_SEM_TO_SYNCOBJ,
 	[SYNCOBJ_TO_SEM] = DRM_IOCTL_NPU_SYNCOBJ_TO_SEM,
 	[GEM_USERPTR] = DRM_IOCTL_NPU_GEM_USERPTR,
+	[CTX_EVENTS] = DRM_IOCTL_NPU_CTX_EVENTS,
 };
 
 /* Bytes of each structure as it was first published: what the oldest program hands in. */
@@ -87,6 +90,7 @@ static const size_t first_bytes[] = {
 	[GET_PARAM] = 16, [GEM_CREATE] = 16, [GEM_INFO] = 24, [CTX_CREATE] = 40, [CTX_DESTROY] = 8,
 	[CTX_STATUS] = 56, [VM_BIND] = 24, [QUEUE_CREATE] = 48, [QUEUE_DESTROY] = 8, [SEM_WAIT] = 40,
 	[SEM_TO_SYNCOBJ] = 32, [SYNCOBJ_TO_SEM] = 40, [GEM_USERPTR] = 24,
+	[CTX_EVENTS] = 24,
 };
 
 /* What a buffer can be made of; there is nothing in the next page. */
@@ -243,6 +247,10 @@ static void fill(const struct world *world, enum call call, union arguments *arg
 		args->gem_userptr.address = (uintptr_t)own_memory;
 		args->gem_userptr.size = PAGE;
 		break;
+	case CTX_EVENTS:
+		args->ctx_events.ctx = world->lane.ctx;
+		args->ctx_events.kinds = DRM_NPU_EVENT_DEAD;
+		break;
 	}
 }
 
@@ -321,6 +329,7 @@ FIELD(create_pad_last, CTX_CREATE, struct drm_npu_ctx_create, pad, PUT(1u << 31,
 	FIELD(prefix ## _destroyed_context, of, type, ctx, PUT_STAND_IN(DESTROYED_CONTEXT, -ENOENT))
 CONTEXT(destroy, CTX_DESTROY, struct drm_npu_ctx_destroy);
 CONTEXT(status, CTX_STATUS, struct drm_npu_ctx_status);
+CONTEXT(events, CTX_EVENTS, struct drm_npu_ctx_events);
 CONTEXT(bind, VM_BIND, struct drm_npu_vm_bind);
 CONTEXT(queue, QUEUE_CREATE, struct drm_npu_queue_create);
 CONTEXT(queue_destroy, QUEUE_DESTROY, struct drm_npu_queue_destroy);
@@ -402,6 +411,13 @@ FIELD(destroy_pad_last, CTX_DESTROY, struct drm_npu_ctx_destroy, pad, PUT(1u << 
 FIELD(status_flag, CTX_STATUS, struct drm_npu_ctx_status, flags, PUT(2, -EINVAL));
 FIELD(status_flag_last, CTX_STATUS, struct drm_npu_ctx_status, flags, PUT(1u << 31, -EINVAL));
 FIELD(status_task, CTX_STATUS, struct drm_npu_ctx_status, task_id, PUT(1, -EINVAL));
+
+FIELD(events_none, CTX_EVENTS, struct drm_npu_ctx_events, kinds, PUT(0, -EINVAL));
+FIELD(events_kind, CTX_EVENTS, struct drm_npu_ctx_events, kinds, PUT(8, -EINVAL));
+FIELD(events_kinds_all, CTX_EVENTS, struct drm_npu_ctx_events, kinds, PUT(UINT32_MAX, -EINVAL));
+FIELD(events_flag, CTX_EVENTS, struct drm_npu_ctx_events, flags, PUT(2, -EINVAL));
+FIELD(events_flag_last, CTX_EVENTS, struct drm_npu_ctx_events, flags, PUT(1u << 31, -EINVAL));
+FIELD(events_faults, CTX_EVENTS, struct drm_npu_ctx_events, faults, PUT(1, -EINVAL));
 
 #define WAIT(name, member, ...) \
 	FIELD(wait_ ## name, SEM_WAIT, struct drm_npu_sem_wait, member, __VA_ARGS__)
@@ -503,6 +519,7 @@ STRUCTURE(SEM_WAIT);
 STRUCTURE(SEM_TO_SYNCOBJ);
 STRUCTURE(SYNCOBJ_TO_SEM);
 STRUCTURE(GEM_USERPTR);
+STRUCTURE(CTX_EVENTS);
 
 FIXTURE_SETUP(structure)
 {
@@ -617,6 +634,7 @@ TEST_F(structure, again_with_its_own_answer)
 		EXPECT_EQ(-ENOENT, npu_call(self->world.fd, request, &self->args));
 		break;
 	case VM_BIND:
+	case CTX_EVENTS:
 		EXPECT_EQ(-EEXIST, npu_call(self->world.fd, request, &self->args));
 		break;
 	default:

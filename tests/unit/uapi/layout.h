@@ -75,6 +75,21 @@ AT(drm_npu_ctx_status, fault_cluster, 36);
 AT(drm_npu_ctx_status, fault_address, 40);
 AT(drm_npu_ctx_status, fault_program_offset, 48);
 
+SIZE(drm_npu_ctx_events, 24);
+AT(drm_npu_ctx_events, ctx, 0);
+AT(drm_npu_ctx_events, kinds, 4);
+AT(drm_npu_ctx_events, flags, 8);
+AT(drm_npu_ctx_events, faults, 12);
+AT(drm_npu_ctx_events, user_data, 16);
+
+SIZE(drm_npu_event, 32);
+AT(drm_npu_event, base, 0);
+AT(drm_npu_event, user_data, 8);
+AT(drm_npu_event, ctx, 16);
+AT(drm_npu_event, kind, 20);
+AT(drm_npu_event, state, 24);
+AT(drm_npu_event, faults, 28);
+
 SIZE(drm_npu_bind_op, 40);
 AT(drm_npu_bind_op, type, 0);
 AT(drm_npu_bind_op, flags, 4);
