@@ -28,7 +28,7 @@ struct npurt_backend_queue;
 
 /*
  * Memory of whole pages. @handle is the back end's; so is @file, of shared memory. @shared: others
- * may have it, too.
+ * may have it, too. @wrapped: it is the application's own, as is its mapping.
  */
 struct npurt_memory {
 	unsigned char *host;
@@ -36,6 +36,7 @@ struct npurt_memory {
 	uint64_t handle;
 	int file;
 	bool shared;
+	bool wrapped;
 };
 
 /* What the device says about a task that touched what it must not. */
@@ -65,6 +66,8 @@ struct npurt_wait {
  * @memory_export: a file descriptor of shared memory, close-on-exec, the caller's
  * @memory_import: what somebody else's file descriptor stands for, which stays the caller's;
  *		@writable: host and device may write it
+ * @memory_wrap: the application's memory at @host, whole pages of the processor; @writable: the device
+ *		may write it
  * @memory_free: nothing maps it any more
  * @memory_clear: make it zeroes again; the device does not use it
  * @context_create: an address space; @flags NPURT_CONTEXT_*
@@ -99,6 +102,8 @@ struct npurt_backend_ops {
 			     int *file);
 	int (*memory_import)(struct npurt_backend *backend, int file, bool writable,
 			     struct npurt_memory *memory);
+	int (*memory_wrap)(struct npurt_backend *backend, void *host, uint64_t bytes, bool writable,
+			   struct npurt_memory *memory);
 	void (*memory_free)(struct npurt_backend *backend, const struct npurt_memory *memory);
 	void (*memory_clear)(struct npurt_backend *backend, const struct npurt_memory *memory);
 	int (*context_create)(struct npurt_backend *backend, uint32_t flags,

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "npu_pgtable.h"
 #include "objects.h"
@@ -352,15 +354,48 @@ static int check_file(int file, bool writable)
 	return 0;
 }
 
-static int make_imported(struct npurt_context *context, int file, uint32_t flags,
+/* What a buffer is to be made of: the application's memory, or else what a descriptor stands for. */
+struct origin {
+	void *host;
+	uint64_t bytes;
+	int file;
+	uint32_t flags;
+};
+
+static int make_imported(struct npurt_context *context, const struct origin *from,
 			 struct npurt_buffer **result)
 {
 	struct npurt_backend *backend = context->device->backend;
-	bool writable = !(flags & NPURT_BUFFER_READ_ONLY);
+	bool writable = !(from->flags & NPURT_BUFFER_READ_ONLY);
 	struct npurt_memory memory = { 0 };
-	int ret = backend->ops->memory_import(backend, file, writable, &memory);
+	int ret;
 
-	return ret ? ret : make_of(context, &memory, prot_of(flags), result);
+	if (from->host)
+		ret = backend->ops->memory_wrap(backend, from->host, from->bytes, writable,
+						&memory);
+	else
+		ret = backend->ops->memory_import(backend, from->file, writable, &memory);
+	return ret ? ret : make_of(context, &memory, prot_of(from->flags), result);
+}
+
+static int new_imported(struct npurt_context *context, const struct origin *from,
+			struct npurt_buffer **result)
+{
+	int ret = make_imported(context, from, result);
+
+	if (ret == -ENOMEM) {
+		/* As for one that is allocated, of whichever kind what is missing is. */
+		npurt_queue_catch_up(&context->queue);
+		npurt_buffer_release_kept(context);
+		ret = make_imported(context, from, result);
+	}
+	if (ret)
+		return ret;
+	(*result)->imported = true;
+	hand_out(*result, (*result)->memory.bytes);
+	(*result)->flags = from->flags;
+	npurt_count_up(&context->handles);
+	return 0;
 }
 
 int npurt_buffer_import(struct npurt_context *context, int file, uint32_t flags,
@@ -379,20 +414,47 @@ int npurt_buffer_import(struct npurt_context *context, int file, uint32_t flags,
 		ret = check_file(file, !(flags & NPURT_BUFFER_READ_ONLY));
 	if (ret)
 		return ret;
-	ret = make_imported(context, file, flags, result);
-	if (ret == -ENOMEM) {
-		/* As for one that is allocated, of whichever kind what is missing is. */
-		npurt_queue_catch_up(&context->queue);
-		npurt_buffer_release_kept(context);
-		ret = make_imported(context, file, flags, result);
-	}
-	if (ret)
-		return ret;
-	(*result)->imported = true;
-	hand_out(*result, (*result)->memory.bytes);
-	(*result)->flags = flags;
-	npurt_count_up(&context->handles);
+	return new_imported(context, &(struct origin){ .file = file, .flags = flags }, result);
+}
+
+/* All of it is there, and the program itself may do with it what the device is to be allowed. */
+static int check_memory(void *memory, uint64_t bytes, bool writable)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	if (!memory || !bytes || ((uintptr_t)memory | bytes) % page)
+		return npurt_fail(-EINVAL,
+				  "npurt: %" PRIu64 " bytes of memory at %p: a buffer of the program's "
+				  "memory begins and ends with pages, which here have %" PRIu64
+				  " bytes: get it by mmap() or aligned_alloc()", bytes, memory, page);
+	if (bytes > NPU_VA_END / 2)
+		return npurt_fail(-EINVAL, "npurt: %" PRIu64 " bytes of memory at %p: a context holds "
+				  "buffers of up to %" PRIu64 " bytes", bytes, memory,
+				  (uint64_t)NPU_VA_END / 2);
+	if (madvise(memory, bytes, writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ))
+		return npurt_fail(-EFAULT,
+				  "npurt: the %" PRIu64 " bytes of memory at %p are not all the "
+				  "program's to %s%s", bytes, memory, writable ? "write" : "read",
+				  writable ? ": map them so, or use NPURT_BUFFER_READ_ONLY" : "");
 	return 0;
+}
+
+int npurt_buffer_wrap(struct npurt_context *context, void *memory, uint64_t bytes, uint32_t flags,
+		      struct npurt_buffer **result)
+{
+	const struct origin from = { .host = memory, .bytes = bytes, .flags = flags };
+	int ret;
+
+	if (!context || !result)
+		return npurt_fail(-EINVAL,
+				  "npurt: npurt_buffer_wrap() wants a context and a place for the "
+				  "buffer, one is NULL");
+	ret = npurt_check_ours(context->device);
+	if (!ret)
+		ret = check_flags(flags, NPURT_BUFFER_READ_ONLY);
+	if (!ret)
+		ret = check_memory(memory, bytes, !(flags & NPURT_BUFFER_READ_ONLY));
+	return ret ? ret : new_imported(context, &from, result);
 }
 
 void npurt_buffer_free(struct npurt_buffer *buffer)

@@ -230,6 +230,7 @@ static const struct npurt_backend_ops drm_ops = {
 	.memory_alloc_shared = drm_memory_alloc_shared,
 	.memory_export = drm_memory_export,
 	.memory_import = drm_memory_import,
+	.memory_wrap = drm_memory_wrap,
 	.memory_free = drm_memory_free,
 	.memory_clear = drm_memory_clear,
 	.context_create = drm_context_create,
@@ -303,6 +304,7 @@ static int check_version(struct drm *drm)
 				  "part of it",
 				  drm->path, (unsigned int)value, NPU_VERSION, NPURT_PAGE);
 	drm->uring = !ask(drm, DRM_NPU_PARAM_URING, 0, &value) && value;
+	drm->userptr = !ask(drm, DRM_NPU_PARAM_USERPTR, 0, &value) && value;
 	return 0;
 }
 

@@ -22,6 +22,7 @@ struct drm {
 	int fd;
 	bool small_pages;
 	bool uring; /* the driver takes commands of io_uring */
+	bool userptr; /* ... and memory of programs */
 	char path[DRM_NAME_BYTES]; /* /dev/accel/accelN */
 	int version_major, version_minor; /* the driver's, for people */
 	pthread_mutex_t share_lock;
@@ -94,6 +95,8 @@ int drm_last_fault(struct npurt_backend_context *context, uint32_t task_id,
 /* ---------------------------------------------------------------- drm_memory.c */
 
 int drm_memory_alloc(struct npurt_backend *backend, uint64_t bytes, struct npurt_memory *memory);
+int drm_memory_wrap(struct npurt_backend *backend, void *host, uint64_t bytes, bool writable,
+		    struct npurt_memory *memory);
 void drm_memory_free(struct npurt_backend *backend, const struct npurt_memory *memory);
 void drm_memory_clear(struct npurt_backend *backend, const struct npurt_memory *memory);
 

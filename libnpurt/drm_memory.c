@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Buffers of the kernel driver, mapped into this process. */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -86,10 +87,45 @@ int drm_memory_alloc(struct npurt_backend *backend, uint64_t bytes, struct npurt
 	return 0;
 }
 
+int drm_memory_wrap(struct npurt_backend *backend, void *host, uint64_t bytes, bool writable,
+		    struct npurt_memory *memory)
+{
+	struct drm_npu_gem_userptr userptr = {
+		.address = (uintptr_t)host,
+		.size = bytes,
+		.flags = writable ? 0 : DRM_NPU_USERPTR_READ_ONLY,
+	};
+	struct drm *drm = drm_of(backend);
+	int ret;
+
+	if (!drm->userptr)
+		return npurt_fail(-EOPNOTSUPP,
+				  "%s: its driver takes no memory of programs (version %d.%d): "
+				  "install a newer one, or copy", drm->path, drm->version_major,
+				  drm->version_minor);
+	ret = drm_call(drm, DRM_IOCTL_NPU_GEM_USERPTR, &userptr);
+	if (ret == -EFAULT)
+		return npurt_fail(ret,
+				  "%s: the memory at %p is of a file or of another device, and cannot "
+				  "be kept in place: copy, or import it as a dma-buf", drm->path, host);
+	if (ret == -EDQUOT)
+		return npurt_fail(ret,
+				  "%s: %" PRIu64 " bytes of the program's memory would have to stay "
+				  "in place, more than RLIMIT_MEMLOCK (`ulimit -l`) or this user's "
+				  "share allow", drm->path, bytes);
+	if (ret)
+		return drm_fail(drm, ret, "taking the program's memory");
+	*memory = (struct npurt_memory){
+		.host = host, .bytes = bytes, .handle = userptr.handle, .wrapped = true,
+	};
+	return 0;
+}
+
 void drm_memory_free(struct npurt_backend *backend, const struct npurt_memory *memory)
 {
 	/* munmap() takes the whole of a larger page, as the mapping did. */
-	munmap(memory->host, memory->bytes);
+	if (!memory->wrapped)
+		munmap(memory->host, memory->bytes);
 	if (memory->shared)
 		drm_share_end(drm_of(backend), memory);
 	else

@@ -338,6 +338,7 @@ static const struct npurt_backend_ops sim_ops = {
 	.memory_alloc_shared = sim_memory_alloc_shared,
 	.memory_export = sim_memory_export,
 	.memory_import = sim_memory_import,
+	.memory_wrap = sim_memory_wrap,
 	.memory_free = sim_memory_free,
 	.memory_clear = sim_memory_clear,
 	.context_create = sim_context_create,

@@ -25,6 +25,8 @@
 #include "npu_watch.h"
 #include "range.h"
 
+struct sim_wrapped;
+
 #define SIM_PAGE 4096u
 #define SIM_CONTEXTS_MAX 256u
 #define SIM_QUEUES_MAX 64u
@@ -74,6 +76,7 @@ struct sim {
 	unsigned char *memory;
 	uint64_t memory_bytes;
 	struct npurt_range free_memory;
+	struct sim_wrapped *wrapped; /* the application's; written under memory_lock */
 	pthread_mutex_t memory_lock;
 
 	/* Contexts and queues */
@@ -229,6 +232,17 @@ int sim_memory_import(struct npurt_backend *backend, int file, bool writable,
 
 /** sim_share_end() - shared memory is the device's own again, and nobody's */
 void sim_share_end(struct sim *sim, const struct npurt_memory *memory);
+
+/* ------------------------------------------------------------------ sim_wrap.c */
+
+int sim_memory_wrap(struct npurt_backend *backend, void *host, uint64_t bytes, bool writable,
+		    struct npurt_memory *memory);
+
+/** sim_wrap_end() - the application's memory is no part of the device's any more */
+void sim_wrap_end(struct sim *sim, const struct npurt_memory *memory);
+
+/** sim_wrap_translate() - as sim_translate(), of an address in the device's memory, when there is any */
+void *sim_wrap_translate(struct sim *sim, uint64_t address, uint64_t size, bool write);
 
 /* --------------------------------------------------------------- sim_mailbox.c */
 

@@ -82,10 +82,11 @@ void *sim_translate(void *host, uint64_t address, uint64_t size, bool write)
 	struct sim *sim = host;
 	uint64_t offset = address - SIM_MEMORY_BASE;
 
-	(void)write;
 	if (address < SIM_MEMORY_BASE || offset >= sim->memory_bytes ||
 	    size > sim->memory_bytes - offset)
 		return NULL;
+	if (__atomic_load_n(&sim->wrapped, __ATOMIC_ACQUIRE))
+		return sim_wrap_translate(sim, address, size, write);
 	return sim->memory + offset;
 }
 
@@ -118,7 +119,9 @@ int sim_memory_alloc(struct npurt_backend *backend, uint64_t bytes, struct npurt
 
 void sim_memory_free(struct npurt_backend *backend, const struct npurt_memory *memory)
 {
-	if (memory->shared)
+	if (memory->wrapped)
+		sim_wrap_end(sim_of(backend), memory);
+	else if (memory->shared)
 		sim_share_end(sim_of(backend), memory);
 	else
 		sim_pages_free(sim_of(backend), memory->handle, memory->bytes);

@@ -327,6 +327,27 @@ NPURT_API int npurt_buffer_import(struct npurt_context *context, int file, uint3
 				  struct npurt_buffer **buffer);
 
 /**
+ * npurt_buffer_wrap() - a buffer of the program's own memory
+ * @context: the context that sees it
+ * @memory: whole pages of the processor's (sysconf(_SC_PAGESIZE)), by mmap(), aligned_alloc() or another
+ *	library. Stays the caller's, and mapped until the buffer is freed and the last task that uses it
+ *	is over
+ * @bytes: of it, whole pages, too
+ * @flags: 0, or NPURT_BUFFER_READ_ONLY: the device may not write it, nor need the program be able to
+ * @buffer: the new buffer; the caller releases it with npurt_buffer_free(). npurt_buffer_map() is @memory
+ *
+ * Nothing is copied. It does not count towards pool_bytes, but behind the kernel driver towards
+ * RLIMIT_MEMLOCK, as its pages are kept in place; and it cannot be exported.
+ *
+ * Return: 0; -EINVAL (flags, no whole pages), -EFAULT (not all of it is there, or not to be written; of a
+ * file that the driver does not take), -EDQUOT (RLIMIT_MEMLOCK, or the user's share), -ENOMEM,
+ * -EOPNOTSUPP (the driver is too old), -EOWNERDEAD.
+ * Any thread.  Guide: Sharing memory.
+ */
+NPURT_API int npurt_buffer_wrap(struct npurt_context *context, void *memory, uint64_t bytes,
+				uint32_t flags, struct npurt_buffer **buffer);
+
+/**
  * npurt_buffer_free() - let go of a buffer
  * @buffer: may be NULL
  *

@@ -4,7 +4,7 @@
 . /lib/guest.sh
 
 export CMOCKA_MESSAGE_OUTPUT=TAP NPU_TEST_DEVICE='accel0?pages=4k'
-for name in run gate stop threads graph notify pool uring loop share reset; do
+for name in run gate stop threads graph notify pool uring loop share wrap reset; do
 	echo "# test-npurt-$name"
 	NPU_TEST_NOTES=/tmp/notes test-npurt-$name || failed=1
 done

@@ -241,7 +241,7 @@ TEST_F(trace, sleep)
 
 TEST_F(trace, sleep_until_it_is_too_late)
 {
-	ASSERT_EQ(-ETIME, npu_wait(self->fd, self->lane.ctx, 2, 7, now_ns() + MILLISECOND));
+	ASSERT_EQ(-ETIME, npu_wait(self->fd, self->lane.ctx, 2, 7, now_ns() + 1000 * MILLISECOND));
 	EXPECT_STRNE("", trace_await(self->text, "npu_wait_begin",
 				     " kind=sleep count=1 all=0 sem=2"));
 	EXPECT_STRNE("", trace_await(self->text, "npu_wait_end",
