@@ -56,7 +56,10 @@ static void npu_pci_free_vectors(void *data)
 	pci_free_irq_vectors(data);
 }
 
-/* A vector for each cause, so that nobody has to read which it was; else one for all. */
+/*
+ * A vector for each cause, so that nobody has to read which it was; else one for all, which only
+ * MSI has: of a single vector of MSI-X the device would tell of one cause, and of others nobody.
+ */
 static int npu_pci_irqs(struct npu_device *ndev, struct pci_dev *pdev)
 {
 	int count, ret, i;
@@ -64,7 +67,7 @@ static int npu_pci_irqs(struct npu_device *ndev, struct pci_dev *pdev)
 	count = pci_alloc_irq_vectors(pdev, NPU_IRQ_COUNT, NPU_IRQ_COUNT,
 				      PCI_IRQ_MSIX | PCI_IRQ_MSI);
 	if (count < 0)
-		count = pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_MSIX | PCI_IRQ_MSI);
+		count = pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_MSI);
 	if (count < 0)
 		return dev_err_probe(&pdev->dev, count, "no interrupt (MSI-X or MSI) to be had\n");
 	ret = devm_add_action_or_reset(&pdev->dev, npu_pci_free_vectors, pdev);

@@ -117,7 +117,8 @@ static int npu_shim_irq(struct npu_shim *shim, struct pci_dev *function)
 	ret = npu_shim_make_line(shim, dev);
 	if (ret)
 		return ret;
-	ret = pci_alloc_irq_vectors(function, 1, 1, PCI_IRQ_MSIX | PCI_IRQ_MSI);
+	/* One message tells of all causes; vectors of MSI-X tell of one each. */
+	ret = pci_alloc_irq_vectors(function, 1, 1, PCI_IRQ_MSI);
 	if (ret < 0)
 		return ret;
 	ret = devm_add_action_or_reset(dev, npu_shim_free_vectors, function);

@@ -124,7 +124,9 @@ TEST_F(param, firmware_version)
 
 TEST_F(param, unknown)
 {
-	static const uint32_t wrong[] = { DRM_NPU_PARAM_USERPTR + 1, 63, 72, 0x80000000, 0xffffffff };
+	static const uint32_t wrong[] = {
+		DRM_NPU_PARAM_EVENTS_MAX + 1, 63, 72, 0x80000000, 0xffffffff,
+	};
 	unsigned int i;
 
 	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
