@@ -108,7 +108,8 @@ TEST_F(gem, too_large)
 /* Buffers of the program's have one from the beginning, others when they are asked for it. */
 TEST_F(gem, no_offset_left)
 {
-	struct drm_prime_handle taken = { .fd = npu_udmabuf(PAGE, NULL) };
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct drm_prime_handle taken = { .fd = npu_udmabuf(page, NULL) };
 	uint64_t bytes = npu_param(self->fd, DRM_NPU_PARAM_VA_END);
 	struct drm_npu_gem_create create = { 0 };
 	struct drm_npu_gem_info info = { 0 };
