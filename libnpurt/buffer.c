@@ -283,8 +283,19 @@ void npurt_buffer_put(struct npurt_buffer *buffer)
 		npurt_leave(&buffer->context->queue, &buffer->leaver);
 }
 
-static int check_flags(uint32_t flags, uint32_t known)
+/* What all want that make a buffer for an application. */
+static int check_call(const char *call, const struct npurt_context *context,
+		      struct npurt_buffer **result, uint32_t flags, uint32_t known)
 {
+	int ret;
+
+	if (!context || !result)
+		return npurt_fail(-EINVAL,
+				  "npurt: %s() wants a context and a place for the buffer, one is "
+				  "NULL", call);
+	ret = npurt_check_ours(context->device);
+	if (ret)
+		return ret;
 	if (flags & ~known)
 		return npurt_fail(-EINVAL, "npurt: buffer flags 0x%x: this call knows 0x%x", flags,
 				  known);
@@ -301,13 +312,8 @@ int npurt_buffer_alloc(struct npurt_context *context, uint64_t bytes, uint32_t f
 {
 	int ret;
 
-	if (!context || !result)
-		return npurt_fail(-EINVAL,
-				  "npurt: npurt_buffer_alloc() wants a context and a place "
-				  "for the buffer, one is NULL");
-	ret = npurt_check_ours(context->device);
-	if (!ret)
-		ret = check_flags(flags, NPURT_BUFFER_READ_ONLY | NPURT_BUFFER_EXPORT);
+	ret = check_call("npurt_buffer_alloc", context, result, flags,
+			 NPURT_BUFFER_READ_ONLY | NPURT_BUFFER_EXPORT);
 	if (ret)
 		return ret;
 	ret = new_buffer(context, bytes, prot_of(flags), flags & NPURT_BUFFER_EXPORT, result);
@@ -403,13 +409,8 @@ int npurt_buffer_import(struct npurt_context *context, int file, uint32_t flags,
 {
 	int ret;
 
-	if (!context || !result)
-		return npurt_fail(-EINVAL,
-				  "npurt: npurt_buffer_import() wants a context and a place "
-				  "for the buffer, one is NULL");
-	ret = npurt_check_ours(context->device);
-	if (!ret)
-		ret = check_flags(flags, NPURT_BUFFER_READ_ONLY);
+	ret = check_call("npurt_buffer_import", context, result, flags,
+			 NPURT_BUFFER_READ_ONLY);
 	if (!ret)
 		ret = check_file(file, !(flags & NPURT_BUFFER_READ_ONLY));
 	if (ret)
@@ -445,13 +446,8 @@ int npurt_buffer_wrap(struct npurt_context *context, void *memory, uint64_t byte
 	const struct origin from = { .host = memory, .bytes = bytes, .flags = flags };
 	int ret;
 
-	if (!context || !result)
-		return npurt_fail(-EINVAL,
-				  "npurt: npurt_buffer_wrap() wants a context and a place for the "
-				  "buffer, one is NULL");
-	ret = npurt_check_ours(context->device);
-	if (!ret)
-		ret = check_flags(flags, NPURT_BUFFER_READ_ONLY);
+	ret = check_call("npurt_buffer_wrap", context, result, flags,
+			 NPURT_BUFFER_READ_ONLY);
 	if (!ret)
 		ret = check_memory(memory, bytes, !(flags & NPURT_BUFFER_READ_ONLY));
 	return ret ? ret : new_imported(context, &from, result);

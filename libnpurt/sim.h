@@ -203,6 +203,9 @@ void sim_memory_fini(struct sim *sim);
 uint64_t sim_pages_alloc(struct sim *sim, uint64_t bytes, uint64_t align);
 void sim_pages_free(struct sim *sim, uint64_t dma, uint64_t bytes);
 
+/** sim_pages_give() - pages that are zero, and that the model knows nothing of, are free */
+void sim_pages_give(struct sim *sim, uint64_t dma, uint64_t bytes);
+
 /**
  * sim_memory_take() - zeroed pages for a buffer, aligned for the largest of the MMU's that fit
  *

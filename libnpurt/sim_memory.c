@@ -66,15 +66,20 @@ static void clear(struct sim *sim, uint64_t dma, uint64_t bytes)
 		memset(sim_pointer(sim, dma), 0, bytes);
 }
 
+void sim_pages_give(struct sim *sim, uint64_t dma, uint64_t bytes)
+{
+	pthread_mutex_lock(&sim->memory_lock);
+	npurt_range_give(&sim->free_memory, dma, bytes);
+	pthread_mutex_unlock(&sim->memory_lock);
+}
+
 void sim_pages_free(struct sim *sim, uint64_t dma, uint64_t bytes)
 {
 	if (!dma)
 		return;
 	/* Free pages are zero, so that whoever gets them next sees nothing of this one. */
 	clear(sim, dma, bytes);
-	pthread_mutex_lock(&sim->memory_lock);
-	npurt_range_give(&sim->free_memory, dma, bytes);
-	pthread_mutex_unlock(&sim->memory_lock);
+	sim_pages_give(sim, dma, bytes);
 }
 
 void *sim_translate(void *host, uint64_t address, uint64_t size, bool write)

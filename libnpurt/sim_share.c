@@ -59,9 +59,7 @@ void sim_share_end(struct sim *sim, const struct npurt_memory *memory)
 		return;
 	}
 	madvise(host, memory->bytes, MADV_DONTFORK);
-	pthread_mutex_lock(&sim->memory_lock);
-	npurt_range_give(&sim->free_memory, memory->handle, memory->bytes);
-	pthread_mutex_unlock(&sim->memory_lock);
+	sim_pages_give(sim, memory->handle, memory->bytes);
 }
 
 int sim_memory_alloc_shared(struct npurt_backend *backend, uint64_t bytes,

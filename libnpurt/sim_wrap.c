@@ -79,7 +79,5 @@ void sim_wrap_end(struct sim *sim, const struct npurt_memory *memory)
 
 	/* Whoever gets the pages next, the model sees his. */
 	npu_model_thread_memory_changed(sim->model);
-	pthread_mutex_lock(&sim->memory_lock);
-	npurt_range_give(&sim->free_memory, memory->handle, memory->bytes);
-	pthread_mutex_unlock(&sim->memory_lock);
+	sim_pages_give(sim, memory->handle, memory->bytes);
 }
