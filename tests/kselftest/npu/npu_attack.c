@@ -4,6 +4,8 @@
  * device: it gets the error that is promised, and A notices nothing. Shares are looked at in the
  * device's own cycles.
  */
+#include <poll.h>
+
 #include "account.h"
 #include "npu/npu_regs.h"
 #include "program.h"
@@ -564,6 +566,124 @@ TEST_F(attack, watches_toggled)
 		EXPECT_LT(0, beside);
 		EXPECT_LT(beside, alone + alone / 50);
 	}
+	EXPECT_TRUE(program_end(&program));
+	EXPECT_TRUE(a_is_well(&self->a, self->expected));
+}
+
+/* Tasks that fault, in many contexts, and of each one who wants to be told. */
+#define FLOODERS 16
+#define FLOOD 8u
+
+struct flood {
+	struct npu_lane lanes[FLOODERS];
+	uint32_t rounds;
+	uint64_t told, refused;
+};
+
+static bool is_to_go_on(const struct program *program)
+{
+	struct pollfd told = { .fd = program->go };
+
+	return !poll(&told, 1, 0);
+}
+
+static void flood_once(struct flood *flood)
+{
+	const struct npu_packet_copy unmapped = {
+		.header = NPU_PACKET_HEADER(NPU_PACKET_COPY, 0, 0), .task_id = 9,
+		.destination = DATA_VA, .source = DATA_VA, .bytes = 64,
+		.signal_sem = NPU_SEM_NONE,
+	};
+
+	for (uint32_t i = 0; i < FLOODERS; i++) {
+		for (uint32_t copies = 0; copies < FLOOD; copies++)
+			npu_lane_put(&flood->lanes[i], &unmapped);
+		npu_lane_signal(&flood->lanes[i], 2, 1);
+	}
+	flood->rounds++;
+	for (uint32_t i = 0; i < FLOODERS; i++)
+		MUST(!npu_wait(flood->lanes[i].fd, flood->lanes[i].ctx, 2, flood->rounds,
+			       now_ns() + 60000 * MILLISECOND));
+}
+
+/* They are due at once, and are left unread until there is no room for more. */
+static void ask_for_events(struct flood *flood)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; !ret; i++) {
+		struct drm_npu_ctx_events ask = {
+			.ctx = flood->lanes[i % FLOODERS].ctx, .kinds = DRM_NPU_EVENT_FAULT,
+		};
+
+		ret = npu_call(flood->lanes[0].fd, DRM_IOCTL_NPU_CTX_EVENTS, &ask);
+		flood->refused += ret == -EDQUOT;
+		MUST(!ret || ret == -EDQUOT);
+	}
+}
+
+static void read_events(struct flood *flood)
+{
+	uint64_t most = npu_param(flood->lanes[0].fd, DRM_NPU_PARAM_EVENTS_MAX);
+	struct drm_npu_event event;
+
+	for (uint64_t i = 0; i < most; i++) {
+		MUST(read(flood->lanes[0].fd, &event, sizeof(event)) == sizeof(event));
+		MUST(event.kind == DRM_NPU_EVENT_FAULT && event.faults);
+		flood->told++;
+	}
+}
+
+static void flood_events(const struct program *program, void *argument)
+{
+	struct flood flood = { .rounds = 0 };
+	int fd = npu_open();
+
+	for (uint32_t i = 0; i < FLOODERS; i++)
+		MUST(!npu_lane_open(&flood.lanes[i], fd));
+	flood_once(&flood);
+	MUST(write(program->ready, "", 1) == 1);
+	while (is_to_go_on(program)) {
+		flood_once(&flood);
+		ask_for_events(&flood);
+		flood_once(&flood);
+		read_events(&flood);
+	}
+	for (uint32_t i = 0; i < FLOODERS; i++) {
+		struct drm_npu_ctx_status status = { .ctx = flood.lanes[i].ctx };
+
+		MUST(!npu_call(fd, DRM_IOCTL_NPU_CTX_STATUS, &status));
+		MUST(status.faults == FLOOD * flood.rounds);
+	}
+	printf("# %u faults, %llu events, refused %llu times\n", FLOODERS * FLOOD * flood.rounds,
+	       (unsigned long long)flood.told, (unsigned long long)flood.refused);
+	fflush(stdout);
+	MUST(flood.refused && flood.told);
+}
+
+TEST_F(attack, events_flooded)
+{
+	uint64_t alone = cycles_of_copies(&self->a), beside, before, mine;
+	struct program program;
+
+	ASSERT_LT(0, alone);
+	mine = account_of_process(getpid(), "faults");
+	EXPECT_TRUE(program_start(&program, USER, flood_events, NULL));
+	before = account_of_process(program.pid, "faults");
+	EXPECT_LE(FLOODERS * FLOOD, before);
+	for (int round = 0; round < 5; round++) {
+		beside = cycles_of_copies(&self->a);
+		TH_LOG("%llu cycles alone, %llu beside tasks that fault", (unsigned long long)alone,
+		       (unsigned long long)beside);
+		EXPECT_LT(0, beside);
+		EXPECT_LT(beside, alone + alone / 50);
+		EXPECT_TRUE(a_is_well(&self->a, self->expected));
+	}
+	/* It went on all the time, and is his alone. */
+	for (int i = 0; i < 2000 && account_of_process(program.pid, "faults") == before; i++)
+		usleep(10000);
+	EXPECT_LT(before, account_of_process(program.pid, "faults"));
+	EXPECT_EQ(mine, account_of_process(getpid(), "faults"));
 	EXPECT_TRUE(program_end(&program));
 	EXPECT_TRUE(a_is_well(&self->a, self->expected));
 }
