@@ -16,6 +16,8 @@ static void ring_reset(const struct npurt_ring *ring, uint64_t first)
 	struct npu_ring_control *control = ring->control;
 
 	__atomic_store_n(&control->error, 0, __ATOMIC_RELAXED);
+	/* As the device itself does when it is told of a queue: it has looked at nothing yet. */
+	__atomic_store_n(&control->sleeping, htole32(1), __ATOMIC_RELAXED);
 	__atomic_store_n(&control->read_index, htole64(first), __ATOMIC_RELEASE);
 }
 
@@ -45,18 +47,26 @@ static int rebuild_once(struct npurt_context *context, uint64_t first)
 		goto unlock;
 	backend->done_before = first;
 	ret = fill_context(context, backend, first, &queue);
-	if (ret) {
+	/*
+	 * A device that fails may have done some of the queue before, even if nobody heard that the
+	 * queue was made. So this context counts, as one that was lost since: what it has done is
+	 * seen by its semaphores and in the ring.
+	 */
+	if (ret && npurt_is_lost(backend)) {
+		ret = 0;
+	} else if (ret) {
 		device->ops->context_destroy(backend);
 		goto unlock;
 	}
 	backend->before = context->backend;
-	if (context->queue.backend) {
+	if (queue && context->queue.backend) {
 		context->queue.backend->before = context->queue.lost;
 		context->queue.lost = context->queue.backend;
 	}
 	/* Whoever rings the new queue sees the new context. */
 	__atomic_store_n(&context->backend, backend, __ATOMIC_RELEASE);
-	__atomic_store_n(&context->queue.backend, queue, __ATOMIC_SEQ_CST);
+	if (queue)
+		__atomic_store_n(&context->queue.backend, queue, __ATOMIC_SEQ_CST);
 unlock:
 	pthread_mutex_unlock(&context->bind_lock);
 	return ret;
