@@ -7,6 +7,9 @@
 #include <linux/hrtimer.h>
 #include <linux/io_uring/cmd.h>
 
+#include <drm/drm_device.h>
+#include <drm/drm_gem.h>
+
 /* Processor and device work on the same memory, not on copies: it may be mapped more than once. */
 #ifdef DMA_ATTR_REQUIRE_COHERENT
 #define NPU_DMA_ATTRS	DMA_ATTR_REQUIRE_COHERENT
@@ -24,6 +27,21 @@ static inline void npu_hrtimer_setup(struct hrtimer *timer,
 	hrtimer_init(timer, CLOCK_MONOTONIC, mode);
 	timer->function = function;
 #endif
+}
+
+/*
+ * Buffers that are made from now on get large pages where they fit into the buffer, and where the
+ * kernel can give some. Returns how large these are; 0: it has none, or no memory for the mount.
+ */
+static inline unsigned long npu_gem_use_large_pages(struct drm_device *drm)
+{
+#if defined(NPU_HAVE_HUGE_MOUNT) && defined(CONFIG_TRANSPARENT_HUGEPAGE)
+	/* A mount that fails is left there as an error, which buffers would be made in. */
+	if (!drm_gem_huge_mnt_create(drm, "within_size") && !IS_ERR_OR_NULL(drm->huge_mnt))
+		return HPAGE_PMD_SIZE;
+	drm->huge_mnt = NULL;
+#endif
+	return 0;
 }
 
 static inline void npu_uring_done(struct io_uring_cmd *cmd, int result, unsigned int issue_flags)

@@ -127,6 +127,8 @@ struct npu_device {
 	u8 firmware_version[NPU_FW_VERSION_SIZE];
 	/** @firmware_abi: from its answer to HELLO */
 	u32 firmware_abi;
+	/** @large_page: bytes of those that buffers may have, or 0 */
+	unsigned long large_page;
 	/** @image: the firmware, from which the device starts again; @image_bytes of it */
 	void *image;
 	/** @image_dma: its address for the device */

@@ -16,6 +16,7 @@
 #include <drm/drm_prime.h>
 #include <drm/npu_accel.h>
 
+#include "npu_compat.h"
 #include "npu_gem.h"
 #include "npu_wait.h"
 
@@ -339,6 +340,7 @@ int npu_device_init(struct npu_device *ndev)
 		return ret;
 	npu_device_check_coherence(ndev);
 	npu_account_init(ndev);
+	ndev->large_page = npu_gem_use_large_pages(&ndev->drm);
 	ret = npu_firmware_load(ndev);
 	if (ret)
 		return ret;

@@ -153,6 +153,9 @@ static int npu_param_single(struct npu_device *ndev, u32 param, u64 *value)
 	case DRM_NPU_PARAM_BINDS_MAX:
 		*value = NPU_BINDS_MAX;
 		return 0;
+	case DRM_NPU_PARAM_LARGE_PAGE:
+		*value = ndev->large_page;
+		return 0;
 	case DRM_NPU_PARAM_EVENTS_MAX:
 		*value = NPU_NOTICES_MAX;
 		return 0;

@@ -144,6 +144,9 @@ struct drm_npu_array {
  * @DRM_NPU_PARAM_MAPPINGS_MAX: ranges of addresses a file can have bound, all contexts together
  * @DRM_NPU_PARAM_USERPTR: 1: DRM_IOCTL_NPU_GEM_USERPTR
  * @DRM_NPU_PARAM_EVENTS_MAX: events a file can have: those asked for, and those not read yet
+ * @DRM_NPU_PARAM_LARGE_PAGE: bytes; a buffer has pages of this size where they fit into it and the
+ *	kernel finds some, and of the processor's page size otherwise. What is bound where address
+ *	and offset are aligned to 2 MiB needs fewer tables and translations then. 0: there are none
  * @DRM_NPU_PARAM_TIME: device cycles now
  * @DRM_NPU_PARAM_COUNTER_TASKS: tasks since power on
  * @DRM_NPU_PARAM_COUNTER_MAC: busy cycles of MAC arrays, all clusters
@@ -183,6 +186,7 @@ enum drm_npu_param {
 	DRM_NPU_PARAM_MAPPINGS_MAX = 26,
 	DRM_NPU_PARAM_USERPTR = 27,
 	DRM_NPU_PARAM_EVENTS_MAX = 28,
+	DRM_NPU_PARAM_LARGE_PAGE = 29,
 	DRM_NPU_PARAM_TIME = 64,
 	DRM_NPU_PARAM_COUNTER_TASKS = 65,
 	DRM_NPU_PARAM_COUNTER_MAC = 66,

@@ -58,7 +58,7 @@ static void fill_get_param(struct fuzz_world *world, union fuzz_arguments *args,
 	static const uint8_t texts[] = { DRM_NPU_PARAM_CONFIG_NAME, DRM_NPU_PARAM_FIRMWARE_VERSION };
 
 	args->get_param.param = chance(world, 4) ? 64 + roll(&world->dice, 8) :
-						  roll(&world->dice, DRM_NPU_PARAM_EVENTS_MAX + 1);
+						  roll(&world->dice, DRM_NPU_PARAM_LARGE_PAGE + 1);
 	if (chance(world, 4)) {
 		args->get_param.param = texts[roll(&world->dice, 2)];
 		args->get_param.index = roll(&world->dice, 2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Buffers: DRM_IOCTL_NPU_GEM_CREATE, GEM_INFO, mappings, dma-buf. */
-#include "npu_test.h"
+#include "account.h"
 
 FIXTURE(gem) {
 	int fd;
@@ -52,6 +52,55 @@ TEST_F(gem, zeroed_and_written)
 	EXPECT_EQ(0, set);
 	memset(memory, 0x5a, 1 << 20);
 	EXPECT_EQ(0x5a, again[(1 << 20) - 1]);
+}
+
+/* Of all that is pages of shmem's, in bytes. */
+static uint64_t large_pages_in_use(void)
+{
+	FILE *file = fopen("/proc/meminfo", "re");
+	unsigned long long kib = 0;
+	char line[128];
+
+	while (file && fgets(line, sizeof(line), file) &&
+	       sscanf(line, "ShmemHugePages: %llu kB", &kib) != 1)
+		;
+	if (file)
+		fclose(file);
+	return kib << 10;
+}
+
+/* Two of the device's large leaves, and something that is none: one table less for each leaf. */
+TEST_F(gem, large_pages)
+{
+	const uint64_t leaf = 2 << 20, pages = 2 * leaf, all = pages + PAGE, first = 1ull << 30;
+	uint64_t large = npu_param(self->fd, DRM_NPU_PARAM_LARGE_PAGE), used;
+	uint64_t before = large_pages_in_use(), bytes = account_of("device", "bytes");
+	uint32_t ctx = npu_context(self->fd), handle = npu_buffer(self->fd, all);
+	const uint64_t tables = 3 * PAGE;
+	unsigned char *memory;
+
+	TH_LOG("large pages are of %llu bytes", (unsigned long long)large);
+	if (large != leaf) {
+		/* A kernel that has none, or whose are larger than what is asked for here. */
+		EXPECT_TRUE(!large || (large > leaf && !(large & (large - 1))));
+		ASSERT_EQ(0, npu_bind(self->fd, ctx, handle, first, all));
+		return;
+	}
+	ASSERT_EQ(0, npu_bind(self->fd, ctx, handle, first, all));
+	used = large_pages_in_use() - before;
+	EXPECT_EQ(pages, used);
+	EXPECT_EQ(all + tables, account_of("device", "bytes") - bytes);
+	/* Zeroed and the program's own, as any other; and in halves when a part goes. */
+	memory = npu_map(self->fd, handle, all);
+	ASSERT_NE(MAP_FAILED, memory);
+	EXPECT_EQ(0, memory[0] | memory[leaf - 1] | memory[pages - 1] | memory[all - 1]);
+	memset(memory, 0x5a, all);
+	ASSERT_EQ(0, npu_unbind(self->fd, ctx, first + PAGE, PAGE));
+	EXPECT_EQ(all + tables + PAGE, account_of("device", "bytes") - bytes);
+	ASSERT_EQ(0, npu_unbind(self->fd, ctx, first, all));
+	munmap(memory, all);
+	npu_close_handle(self->fd, handle);
+	EXPECT_EQ(before, large_pages_in_use());
 }
 
 TEST_F(gem, write_combined)

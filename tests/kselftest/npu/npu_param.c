@@ -125,7 +125,7 @@ TEST_F(param, firmware_version)
 TEST_F(param, unknown)
 {
 	static const uint32_t wrong[] = {
-		DRM_NPU_PARAM_EVENTS_MAX + 1, 63, 72, 0x80000000, 0xffffffff,
+		DRM_NPU_PARAM_LARGE_PAGE + 1, 63, 72, 0x80000000, 0xffffffff,
 	};
 	unsigned int i;
 
