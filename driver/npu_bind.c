@@ -8,6 +8,7 @@
  * nothing of a call is left when unbinding the driver has waited for it.
  */
 #include <linux/dma-mapping.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -581,4 +582,26 @@ void npu_bind_clear(struct npu_vm *vm)
 	}
 	vm->mappings = RB_ROOT;
 	npu_account_give(vm->account, NPU_QUOTA_MAPPINGS, count);
+}
+
+/**
+ * npu_bind_show() - its tables' pages, and a line for each range that is mapped
+ * @vm: the address space
+ * @to: where to
+ */
+void npu_bind_show(struct npu_vm *vm, struct seq_file *to)
+{
+	const struct npu_mapping *mapping;
+	struct rb_node *node;
+
+	mutex_lock(&vm->lock);
+	seq_printf(to, "  tables=%lu\n", vm->tables.tables);
+	for (node = rb_first(&vm->mappings); node; node = rb_next(node)) {
+		mapping = rb_entry(node, struct npu_mapping, node);
+		seq_printf(to, "  0x%010llx bytes=%llu %c%c%c\n", mapping->va, mapping->bytes,
+			   mapping->flags & DRM_NPU_BIND_READ ? 'r' : '-',
+			   mapping->flags & DRM_NPU_BIND_WRITE ? 'w' : '-',
+			   mapping->flags & DRM_NPU_BIND_EXEC ? 'x' : '-');
+	}
+	mutex_unlock(&vm->lock);
 }

@@ -193,6 +193,7 @@ static int npu_context_take_index(struct npu_context *ctx)
 static void npu_context_give_index(struct npu_context *ctx)
 {
 	spin_lock(&ctx->ndev->contexts_lock);
+	npu_usage_keep(ctx);
 	ctx->ndev->contexts[ctx->index] = NULL;
 	spin_unlock(&ctx->ndev->contexts_lock);
 	npu_account_give(ctx->account, NPU_QUOTA_CONTEXTS, 1);

@@ -182,6 +182,9 @@ int npu_context_mmap(struct npu_file *file, struct vm_area_struct *vma, u32 id,
 /* npu_fdinfo.c */
 struct npu_context *npu_usage_begin_end(struct npu_file *file, u32 id);
 void npu_usage_end(struct npu_file *file, struct npu_context *ctx);
+void npu_usage_of_file(struct npu_file *file, struct npu_usage *sum);
+void npu_usage_keep(const struct npu_context *ctx);
+void npu_usage_of_device(struct npu_device *ndev, struct npu_usage *sum);
 
 /* npu_mmu.c */
 int npu_vm_init(struct npu_account *account, struct npu_vm *vm, unsigned int map_flags);
@@ -193,6 +196,7 @@ void npu_mmu_invalidate_range(struct npu_context *ctx, u64 va, u64 bytes);
 
 /* npu_bind.c */
 void npu_bind_clear(struct npu_vm *vm);
+void npu_bind_show(struct npu_vm *vm, struct seq_file *to);
 bool npu_bind_covers(struct npu_vm *vm, u64 va, u64 bytes, u32 flags);
 int npu_bind_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 

@@ -8,7 +8,7 @@
 #include <drm/drm_drv.h>
 
 #include "npu_account.h"
-#include "npu_device.h"
+#include "npu_context.h"
 
 #define NPU_LOG_TEXT_MAX	(sizeof_field(struct npu_message, argument) - 2 * sizeof(__le32))
 
@@ -74,6 +74,58 @@ static int npu_accounts_show(struct seq_file *to, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(npu_accounts);
 
+static int npu_queues_show(struct seq_file *to, void *unused)
+{
+	struct npu_device *ndev = to->private;
+	const struct npu_queue *queue;
+	u32 i;
+
+	spin_lock(&ndev->contexts_lock);
+	for (i = 0; i < NPU_QUEUES_MAX; i++) {
+		queue = ndev->queues[i];
+		if (!queue)
+			continue;
+		seq_printf(to, "queue %u context=%u number=%u pid=%d priority=%u", i,
+			   queue->ctx->index, queue->id, queue->ctx->account->pid,
+			   queue->setup.priority);
+		seq_printf(to, " ring=0x%llx packets=%u error=%u\n", queue->setup.ring,
+			   1u << queue->setup.ring_log2, queue->error);
+	}
+	spin_unlock(&ndev->contexts_lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(npu_queues);
+
+static void npu_context_show(struct seq_file *to, struct npu_context *ctx)
+{
+	u32 state, faults;
+
+	spin_lock(&ctx->wait_lock);
+	state = npu_context_state(ctx);
+	faults = ctx->faults;
+	spin_unlock(&ctx->wait_lock);
+	seq_printf(to, "context %u number=%u pid=%d state=%u faults=%u\n", ctx->index, ctx->id,
+		   ctx->account->pid, state, faults);
+	npu_bind_show(&ctx->vm, to);
+}
+
+static int npu_contexts_show(struct seq_file *to, void *unused)
+{
+	struct npu_device *ndev = to->private;
+	struct npu_context *ctx;
+	u32 i;
+
+	for (i = 0; i < NPU_CONTEXTS_MAX; i++) {
+		ctx = npu_context_get_by_index(ndev, i);
+		if (!ctx)
+			continue;
+		npu_context_show(to, ctx);
+		npu_context_put(ctx);
+	}
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(npu_contexts);
+
 /**
  * npu_debugfs_init() - make the files
  * @ndev: registered; they go with its folder
@@ -83,6 +135,8 @@ void npu_debugfs_init(struct npu_device *ndev)
 	struct dentry *folder = ndev->drm.debugfs_root;
 
 	debugfs_create_file("accounts", 0400, folder, ndev, &npu_accounts_fops);
+	debugfs_create_file("contexts", 0400, folder, ndev, &npu_contexts_fops);
+	debugfs_create_file("queues", 0400, folder, ndev, &npu_queues_fops);
 	debugfs_create_file("firmware_log", 0400, folder, ndev, &npu_log_fops);
 	debugfs_create_atomic_t("backstop_looks", 0400, folder, &ndev->looks);
 	debugfs_create_atomic_t("lost_interrupts", 0400, folder, &ndev->lost_interrupts);

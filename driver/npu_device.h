@@ -104,6 +104,20 @@ struct npu_vector {
 };
 
 /**
+ * struct npu_usage - what tasks have cost, cycles summed over the engines of a kind
+ * @mac: MAC arrays
+ * @vector: vector units
+ * @dma: DMA channels
+ * @tasks: number of tasks that ended
+ */
+struct npu_usage {
+	u64 mac;
+	u64 vector;
+	u64 dma;
+	u64 tasks;
+};
+
+/**
  * struct npu_device - one NPU
  *
  * Locks, outer first: @hw_lock; a context's vm.lock; @tlb_lock or @mailbox_lock; @take_lock;
@@ -182,6 +196,8 @@ struct npu_device {
 	struct npu_context *contexts[NPU_CONTEXTS_MAX];
 	/** @queues: by hardware number */
 	struct npu_queue *queues[NPU_QUEUES_MAX];
+	/** @ended: what contexts have cost that have no number any more; under @contexts_lock */
+	struct npu_usage ended;
 
 	/** @doorbell_lock: whether a doorbell may be mapped, and its mappings */
 	struct mutex doorbell_lock;
@@ -257,20 +273,6 @@ enum npu_reset_step {
 	NPU_RESET_START,
 	NPU_RESET_WORKS,
 	NPU_RESET_DEAD,
-};
-
-/**
- * struct npu_usage - what tasks have cost, cycles summed over the engines of a kind
- * @mac: MAC arrays
- * @vector: vector units
- * @dma: DMA channels
- * @tasks: number of tasks that ended
- */
-struct npu_usage {
-	u64 mac;
-	u64 vector;
-	u64 dma;
-	u64 tasks;
 };
 
 /**
@@ -356,6 +358,7 @@ void npu_reset_hold(struct npu_device *ndev, const char *why);
 void npu_reset_release(struct npu_device *ndev);
 void npu_reset_never(struct npu_device *ndev);
 extern const struct attribute_group npu_reset_group;
+extern const struct attribute_group npu_info_group;
 void npu_reset_init(struct npu_device *ndev);
 bool npu_reset_wait(struct npu_device *ndev);
 bool npu_reset_end(struct npu_device *ndev);

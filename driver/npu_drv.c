@@ -208,6 +208,7 @@ static const struct drm_driver npu_driver = {
 
 /* Files of sysfs, of whatever bus the device is on. */
 const struct attribute_group *npu_device_groups[] = {
+	&npu_info_group,
 	&npu_limits_group,
 	&npu_reset_group,
 	NULL

@@ -6,56 +6,6 @@
 #include "npu_context.h"
 #include "npu_cycles.h"
 
-/* The device stores each counter at once, in pages that only it writes. */
-static u64 npu_usage_read(const __le64 *counter)
-{
-	return le64_to_cpu(READ_ONCE(*counter));
-}
-
-static void npu_usage_add(struct npu_usage *sum, const struct npu_context *ctx)
-{
-	sum->mac += npu_usage_read(&ctx->counters->mac_cycles);
-	sum->vector += npu_usage_read(&ctx->counters->vector_cycles);
-	sum->dma += npu_usage_read(&ctx->counters->dma_cycles);
-	sum->tasks += npu_usage_read(&ctx->counters->tasks);
-}
-
-/**
- * npu_usage_begin_end() - take a context out of its file's table, still counting what it costs
- * @file: the file
- * @id: number of the context
- *
- * Return: the context with the table's reference, to be shut and then handed to npu_usage_end();
- * NULL when there is none.
- */
-struct npu_context *npu_usage_begin_end(struct npu_file *file, u32 id)
-{
-	struct npu_context *ctx;
-
-	xa_lock(&file->contexts);
-	ctx = xa_load(&file->contexts, id);
-	/* A number that is only reserved is somebody's who is about to put a context there. */
-	if (ctx) {
-		__xa_erase(&file->contexts, id);
-		list_add(&ctx->ending, &file->ending);
-	}
-	xa_unlock(&file->contexts);
-	return ctx;
-}
-
-/**
- * npu_usage_end() - keep what a context has cost for as long as its file is open
- * @file: the file
- * @ctx: the context, after npu_context_shut(): it costs no more
- */
-void npu_usage_end(struct npu_file *file, struct npu_context *ctx)
-{
-	xa_lock(&file->contexts);
-	list_del_init(&ctx->ending);
-	npu_usage_add(&file->ended, ctx);
-	xa_unlock(&file->contexts);
-}
-
 static void npu_fdinfo_engine(struct drm_printer *p, struct npu_device *ndev, const char *name,
 			      u32 capacity, u64 cycles)
 {
@@ -84,11 +34,8 @@ void npu_fdinfo_show(struct drm_printer *p, struct drm_file *file)
 	struct npu_usage usage;
 
 	xa_lock(&nfile->contexts);
-	usage = nfile->ended;
-	list_for_each_entry(ctx, &nfile->ending, ending)
-		npu_usage_add(&usage, ctx);
+	npu_usage_of_file(nfile, &usage);
 	xa_for_each(&nfile->contexts, id, ctx) {
-		npu_usage_add(&usage, ctx);
 		contexts++;
 		xa_for_each(&ctx->queues, queue_id, queue)
 			queues++;
