@@ -354,6 +354,7 @@ struct npu_lane {
 static inline int npu_lane_open(struct npu_lane *lane, int fd)
 {
 	struct drm_npu_queue_create create = { .ring = RING_VA, .ring_log2 = LANE_LOG2 };
+	struct drm_npu_gem_create ring = { .size = LANE_BYTES };
 	int ret;
 
 	memset(lane, 0, sizeof(*lane));
@@ -362,9 +363,10 @@ static inline int npu_lane_open(struct npu_lane *lane, int fd)
 	if (ret)
 		return ret;
 	lane->ctx = lane->made.ctx;
-	lane->handle = npu_buffer(fd, LANE_BYTES);
-	if (!lane->handle)
-		return -ENOMEM;
+	ret = npu_call(fd, DRM_IOCTL_NPU_GEM_CREATE, &ring);
+	if (ret)
+		return ret;
+	lane->handle = ring.handle;
 	lane->ring = npu_map(fd, lane->handle, LANE_BYTES);
 	if (lane->ring == MAP_FAILED)
 		return -errno;
