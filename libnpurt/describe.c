@@ -7,46 +7,6 @@
 
 #include "objects.h"
 
-static const struct {
-	uint32_t error;
-	const char *meaning;
-} meanings[] = {
-	{ NPU_ERROR_MMU_UNMAPPED, "nothing is mapped there" },
-	{ NPU_ERROR_MMU_PERMISSION, "the mapping does not allow it" },
-	{ NPU_ERROR_MMU_ACCESSED_DIRTY, "the mapping is not marked as accessed or dirty" },
-	{ NPU_ERROR_MMU_MALFORMED, "the page tables are malformed" },
-	{ NPU_ERROR_VA_RANGE, "it is no address of a context" },
-	{ NPU_ERROR_LOCAL_RANGE, "it lies outside local SRAM" },
-	{ NPU_ERROR_GLOBAL_RANGE, "it lies outside the task's window of global SRAM" },
-	{ NPU_ERROR_BUS, "the host's memory there did not answer" },
-	{ NPU_ERROR_ECC, "the memory there has lost bits" },
-	{ NPU_ERROR_ILLEGAL_INSTRUCTION, "illegal instruction" },
-	{ NPU_ERROR_BAD_DESCRIPTOR, "bad tensor descriptor" },
-	{ NPU_ERROR_TOKEN_OVERFLOW, "a token was released too often" },
-	{ NPU_ERROR_LOOP, "loops nested wrongly" },
-	{ NPU_ERROR_PROGRAM_END, "it ran past the program's end" },
-	{ NPU_ERROR_SAVED_STATE, "the saved state of the preempted task was overwritten" },
-	{ NPU_ERROR_ACCUMULATOR_RANGE, "it reached outside the accumulators" },
-	{ NPU_ERROR_BAD_PACKET, "a malformed packet" },
-	{ NPU_ERROR_BAD_PROGRAM, "the program's header is refused" },
-	{ NPU_ERROR_NO_RESOURCES, "it needs more clusters or SRAM than the device has" },
-	{ NPU_ERROR_BUDGET, "its budget of cycles ran out" },
-	{ NPU_ERROR_KILLED, "it was killed" },
-	{ NPU_ERROR_BAD_SEMAPHORE, "a semaphore that does not exist" },
-	{ NPU_ERROR_RING, "the ring's memory faulted" },
-};
-
-const char *npurt_describe_error(uint32_t error)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++) {
-		if (meanings[i].error == error)
-			return meanings[i].meaning;
-	}
-	return "for a reason this library does not know";
-}
-
 int npurt_error_of_status(uint32_t status, uint32_t error)
 {
 	switch (status) {
@@ -65,17 +25,6 @@ int npurt_error_of_status(uint32_t status, uint32_t error)
 	default:
 		return -EIO;
 	}
-}
-
-static bool is_memory_error(uint32_t error)
-{
-	return error >= NPU_ERROR_MMU_UNMAPPED && error <= NPU_ERROR_ECC;
-}
-
-static bool is_sram_error(uint32_t error)
-{
-	return error == NPU_ERROR_LOCAL_RANGE || error == NPU_ERROR_GLOBAL_RANGE ||
-	       error == NPU_ERROR_ECC;
 }
 
 /* Text that grows; what does not fit is cut. */
@@ -100,18 +49,6 @@ static void add(struct text *text, const char *format, ...)
 		length = text->left ? (int)text->left - 1 : 0;
 	text->at += length;
 	text->left -= (size_t)length;
-}
-
-static const char *access_name(uint32_t access)
-{
-	static const char *const names[] = {
-		"reading",
-		"writing",
-		"fetching the program at",
-		"reading the ring at",
-	};
-
-	return access < sizeof(names) / sizeof(names[0]) ? names[access] : "reaching for";
 }
 
 /* Says whose memory an address is in, or just behind. */
@@ -169,22 +106,22 @@ static void add_fault(struct text *text, const struct npurt_run *run,
 	struct npurt_fault fault;
 
 	/* An instruction's error says where it is itself; a memory's says what was touched. */
-	if (!is_memory_error(record->error)) {
+	if (!npurt_is_memory_error(record->error)) {
 		add(text, "%s", npurt_describe_error(record->error));
 		add_place(text, run, detail, cluster);
 		return;
 	}
 	if (context->backend->ops->last_fault(context, record->task_id, &fault)) {
 		add(text, "%s 0x%" PRIx64 ": %s",
-		    is_sram_error(record->error) ? "reaching for SRAM offset" :
+		    npurt_is_sram_error(record->error) ? "reaching for SRAM offset" :
 						   "reaching for address",
 		    detail, npurt_describe_error(record->error));
 		add_neighbour(text, run, detail);
 		return;
 	}
-	add(text, "%s %s 0x%" PRIx64, access_name(fault.access),
-	    is_sram_error(fault.error) ? "SRAM offset" : "address", fault.address);
-	if (!is_sram_error(fault.error))
+	add(text, "%s %s 0x%" PRIx64, npurt_access_name(fault.access),
+	    npurt_is_sram_error(fault.error) ? "SRAM offset" : "address", fault.address);
+	if (!npurt_is_sram_error(fault.error))
 		add_neighbour(text, run, fault.address);
 	add(text, ": %s", npurt_describe_error(fault.error));
 	add_place(text, run, (uint32_t)fault.program_offset, fault.cluster);

@@ -29,6 +29,7 @@
 #include "range.h"
 #include "ring.h"
 #include "trace.h"
+#include "words.h"
 
 #define NPURT_PAGE 4096u
 
@@ -515,8 +516,6 @@ void npurt_future_complete(struct npurt_future *future);
 void npurt_describe_failure(const struct npurt_run *run, const struct npu_record *record,
 			    char *text, size_t bytes);
 
-/** npurt_describe_error() - what an enum npu_error means */
-const char *npurt_describe_error(uint32_t error);
 
 /** npurt_error_of_status() - the errno of an enum npu_status */
 int npurt_error_of_status(uint32_t status, uint32_t error);
