@@ -22,6 +22,8 @@ static void npu_backstop_ask(struct work_struct *work)
 
 	if (npu_device_enter_awake(ndev, &idx))
 		return;
+	/* What it said before it fell silent, if it has. */
+	npu_log_follow(ndev);
 	npu_mailbox_send(ndev, &message);
 	npu_device_exit(ndev, idx);
 }

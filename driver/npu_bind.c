@@ -34,6 +34,7 @@ static_assert(DRM_NPU_BIND_EXEC == NPU_PROT_EXEC);
  * @link: in a list of those taken out
  * @va: first address
  * @bytes: length
+ * @base: address where @pinning began before ends were cut off
  * @flags: enum drm_npu_bind_flags
  * @pinning: with a reference
  */
@@ -42,6 +43,7 @@ struct npu_mapping {
 	struct list_head link;
 	u64 va;
 	u64 bytes;
+	u64 base;
 	u32 flags;
 	struct npu_pinning *pinning;
 };
@@ -177,6 +179,7 @@ static int npu_bind_prepare_map(struct npu_bind_job *job, struct npu_bind *bind,
 	if (IS_ERR(pinning))
 		return PTR_ERR(pinning);
 	bind->fresh[0]->pinning = pinning;
+	bind->fresh[0]->base = op->va;
 	bind->fresh[0]->flags = op->flags;
 	return 0;
 }
@@ -284,6 +287,7 @@ static void npu_bind_keep(struct npu_vm *vm, struct npu_bind *bind, int which,
 		return;
 	kref_get(&of->pinning->ref);
 	bind->fresh[which]->pinning = of->pinning;
+	bind->fresh[which]->base = of->base;
 	bind->fresh[which]->flags = of->flags;
 	npu_bind_put(vm, bind, which, va, end - va);
 }
@@ -540,6 +544,35 @@ int npu_bind_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 		npu_device_exit(ctx->ndev, idx);
 	npu_context_put(ctx);
 	return ret;
+}
+
+/**
+ * npu_bind_peek() - copy what an address space has bound, for people who look for a fault
+ * @vm: address space
+ * @va: first address
+ * @to: where to
+ * @bytes: of the range
+ *
+ * Return: whether all of it could be read; memory of another driver's cannot.
+ */
+bool npu_bind_peek(struct npu_vm *vm, u64 va, void *to, size_t bytes)
+{
+	struct npu_mapping *mapping;
+	size_t part;
+
+	guard(mutex)(&vm->lock);
+	while (bytes) {
+		mapping = npu_mapping_find(vm, va);
+		if (!mapping || mapping->va > va)
+			return false;
+		part = min_t(u64, bytes, mapping->va + mapping->bytes - va);
+		if (!npu_pinning_peek(mapping->pinning, va - mapping->base, to, part))
+			return false;
+		va += part;
+		to += part;
+		bytes -= part;
+	}
+	return true;
 }
 
 /**

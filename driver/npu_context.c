@@ -255,6 +255,8 @@ static int npu_context_announce(struct npu_context *ctx)
 		/* Who has found it by its number meanwhile leaves it to the caller. */
 		ctx->gone = true;
 		npu_context_give_index(ctx);
+	} else {
+		npu_log_follow_soon(ndev);
 	}
 unlock:
 	mutex_unlock(&ndev->hw_lock);
@@ -310,6 +312,9 @@ void npu_context_shut(struct npu_context *ctx)
 	int ret, idx;
 
 	npu_notice_drop(ctx);
+	spin_lock(&ctx->wait_lock);
+	ctx->ends |= !ctx->error;
+	spin_unlock(&ctx->wait_lock);
 	npu_semaphore_fail(ctx, -EIO, DRM_NPU_CTX_GUILTY);
 	npu_syncobj_drop(ctx);
 	/* Before the lock, which waking the device up takes. */
@@ -433,6 +438,9 @@ void npu_context_fault(struct npu_context *ctx, const struct npu_fault *fault)
 	ctx->fault[ctx->faults++ % NPU_FAULTS_KEPT] = *fault;
 	npu_notice_check(ctx);
 	spin_unlock(&ctx->wait_lock);
+	/* Of others the firmware says nothing. */
+	if (((le32_to_cpu(fault->header) >> 8) & 0xff) == NPU_ERROR_BUDGET)
+		npu_log_follow_soon(ctx->ndev);
 }
 
 /* The newest fault, or the newest of a task. */

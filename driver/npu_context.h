@@ -109,6 +109,8 @@ struct npu_context {
 	int error;
 	/** @state: enum drm_npu_ctx_state of a context that is dead, else 0 */
 	u32 state;
+	/** @ends: nothing but its program's wish has ended it */
+	bool ends;
 	/** @stopped: queues that have stopped and exist */
 	unsigned int stopped;
 	/** @stop_error: enum npu_error of the first of them */
@@ -198,6 +200,7 @@ void npu_mmu_invalidate_range(struct npu_context *ctx, u64 va, u64 bytes);
 void npu_bind_clear(struct npu_vm *vm);
 void npu_bind_show(struct npu_vm *vm, struct seq_file *to);
 bool npu_bind_covers(struct npu_vm *vm, u64 va, u64 bytes, u32 flags);
+bool npu_bind_peek(struct npu_vm *vm, u64 va, void *to, size_t bytes);
 int npu_bind_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 
 /* npu_queue.c */

@@ -10,28 +10,18 @@
 #include "npu_account.h"
 #include "npu_context.h"
 
-#define NPU_LOG_TEXT_MAX	(sizeof_field(struct npu_message, argument) - 2 * sizeof(__le32))
-
 /* Text from @at on, which is set to where it ends. Returns its bytes, 0 at the end of the log. */
-static int npu_log_ask(struct npu_device *ndev, struct npu_message *message, u32 *at)
+static int npu_log_next(struct npu_device *ndev, struct npu_message *message, u32 *at)
 {
-	u32 bytes;
 	int ret, idx;
 
-	*message = (struct npu_message){ .kind = cpu_to_le16(NPU_MESSAGE_LOG_READ) };
-	message->argument[0] = cpu_to_le32(*at);
+	npu_log_ask(message, *at);
 	ret = npu_device_enter(ndev, &idx);
 	if (ret)
 		return ret;
 	ret = npu_mailbox_send(ndev, message);
 	npu_device_exit(ndev, idx);
-	if (ret)
-		return ret;
-	bytes = le32_to_cpu(message->argument[1]);
-	if (bytes > NPU_LOG_TEXT_MAX)
-		return -EIO;
-	*at = le32_to_cpu(message->argument[0]);
-	return bytes;
+	return ret ?: npu_log_answer(message, at);
 }
 
 /* The file's position is the number of a byte since the firmware began. */
@@ -45,7 +35,7 @@ static ssize_t npu_log_read(struct file *file, char __user *to, size_t bytes, lo
 	if (bytes < NPU_LOG_TEXT_MAX)
 		return -EINVAL;
 	while (bytes - done >= NPU_LOG_TEXT_MAX && !signal_pending(current)) {
-		ret = npu_log_ask(file->private_data, &message, &at);
+		ret = npu_log_next(file->private_data, &message, &at);
 		if (ret <= 0)
 			break;
 		if (copy_to_user(to + done, &message.argument[2], ret)) {

@@ -27,6 +27,7 @@ struct attribute_group;
 struct drm_file;
 struct npu_account;
 struct npu_context;
+struct npu_core;
 struct npu_queue;
 struct pci_dev;
 
@@ -45,6 +46,11 @@ struct pci_dev;
 
 /* Of GET_PARAM, the time included. */
 #define NPU_COUNTERS		8
+
+/* Of the firmware's log. */
+#define NPU_LOG_KEPT		4096
+/* ... in one message */
+#define NPU_LOG_TEXT_MAX	(sizeof_field(struct npu_message, argument) - 2 * sizeof(__le32))
 
 #define NPU_EVENTS_LOG2		8
 #define NPU_FAULTS_LOG2		8
@@ -92,6 +98,22 @@ struct npu_host_ring {
 };
 
 /**
+ * struct npu_log - what the firmware has logged, as far as it was read
+ * @lock: everything here
+ * @at: number of the next byte, counted since the firmware started
+ * @kept: number of bytes put into @text since then
+ * @text: the last of them, byte n at n modulo its size
+ * @work: reads on
+ */
+struct npu_log {
+	struct mutex lock; /* everything here */
+	u32 at;
+	u32 kept;
+	char text[NPU_LOG_KEPT];
+	struct delayed_work work;
+};
+
+/**
  * struct npu_vector - an interrupt
  * @ndev: whose
  * @causes: NPU_IRQ_* it stands for
@@ -120,8 +142,8 @@ struct npu_usage {
 /**
  * struct npu_device - one NPU
  *
- * Locks, outer first: @hw_lock; a context's vm.lock; @tlb_lock or @mailbox_lock; @take_lock;
- * @drain_lock, @doorbell_lock or @stop_lock; @counter_lock inside the last; spinlocks:
+ * Locks, outer first: @hw_lock; a context's vm.lock or @log's; @tlb_lock or @mailbox_lock;
+ * @take_lock; @drain_lock, @doorbell_lock or @stop_lock; @counter_lock inside the last; spinlocks:
  * @contexts_lock, @quota_lock, @reply_lock or a context's wait_lock, none inside another.
  * DRM's event_lock is taken inside wait_lock. mmap_lock is taken around @doorbell_lock only, and
  * inside none.
@@ -168,6 +190,10 @@ struct npu_device {
 	const char *reset_reason;
 	/** @resets: how often it was started again */
 	atomic_t resets;
+	/** @core: for a core dump; under @stop_lock */
+	struct npu_core *core;
+	/** @log: the firmware's */
+	struct npu_log log;
 	/** @hwmon: its device of hwmon, or NULL */
 	struct device *hwmon;
 	/** @tripped: it became too hot, and nobody has read so */
@@ -414,6 +440,22 @@ void npu_hwmon_look(struct npu_device *ndev);
 static inline void npu_hwmon_init(struct npu_device *ndev) { }
 static inline void npu_hwmon_look(struct npu_device *ndev) { }
 #endif
+
+/* npu_coredump.c */
+int npu_coredump_init(struct npu_device *ndev);
+void npu_coredump_look(struct npu_device *ndev, bool answers, bool again, const char *why);
+void npu_coredump_make(struct npu_device *ndev);
+void npu_coredump_end(struct npu_device *ndev);
+
+/* npu_log.c */
+void npu_log_init(struct npu_device *ndev);
+void npu_log_ask(struct npu_message *message, u32 at);
+int npu_log_answer(const struct npu_message *message, u32 *at);
+void npu_log_restart(struct npu_device *ndev);
+void npu_log_follow(struct npu_device *ndev);
+void npu_log_follow_soon(struct npu_device *ndev);
+u32 npu_log_copy(struct npu_device *ndev, char *to);
+void npu_log_end(struct npu_device *ndev);
 
 /* npu_fdinfo.c */
 void npu_fdinfo_show(struct drm_printer *p, struct drm_file *file);

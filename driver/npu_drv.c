@@ -226,6 +226,7 @@ static int npu_locks_init(struct npu_device *ndev)
 	npu_backstop_init(ndev);
 	npu_syncobj_init(ndev);
 	npu_reset_init(ndev);
+	npu_log_init(ndev);
 	/* Not in a loop: lockdep tells locks apart by where they are initialized. */
 	return drmm_mutex_init(drm, &ndev->stop_lock) ?:
 	       drmm_mutex_init(drm, &ndev->hw_lock) ?:
@@ -234,7 +235,8 @@ static int npu_locks_init(struct npu_device *ndev)
 	       drmm_mutex_init(drm, &ndev->counter_lock) ?:
 	       drmm_mutex_init(drm, &ndev->mailbox_lock) ?:
 	       drmm_mutex_init(drm, &ndev->take_lock) ?:
-	       drmm_mutex_init(drm, &ndev->drain_lock);
+	       drmm_mutex_init(drm, &ndev->drain_lock) ?:
+	       drmm_mutex_init(drm, &ndev->log.lock);
 }
 
 /**
@@ -251,7 +253,7 @@ struct npu_device *npu_device_alloc(struct device *parent)
 	ndev = devm_drm_dev_alloc(parent, &npu_driver, struct npu_device, drm);
 	if (IS_ERR(ndev))
 		return ndev;
-	ret = npu_locks_init(ndev);
+	ret = npu_locks_init(ndev) ?: npu_coredump_init(ndev);
 	return ret ? ERR_PTR(ret) : ndev;
 }
 
@@ -321,6 +323,7 @@ int npu_device_start(struct npu_device *ndev)
 	ret = npu_firmware_start(ndev);
 	if (ret)
 		return ret;
+	npu_log_restart(ndev);
 	npu_irq_enable(ndev);
 	return npu_mailbox_hello(ndev);
 }
@@ -526,7 +529,9 @@ void npu_device_remove(struct npu_device *ndev)
 	npu_device_wake_all(ndev, -ENODEV);
 	drm_dev_unplug(&ndev->drm);
 	npu_reset_cancel(ndev);
+	npu_coredump_end(ndev);
 	npu_backstop_end(ndev);
+	npu_log_end(ndev);
 	npu_doorbell_revoke_all(ndev);
 	npu_device_stop(ndev);
 	for (i = 0; i < NPU_CONTEXTS_MAX; i++) {

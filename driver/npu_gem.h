@@ -68,5 +68,6 @@ struct npu_pinning *npu_pinning_new(struct npu_account *account, struct drm_gem_
 				    u64 offset, u64 bytes);
 int npu_pinning_map(struct npu_pinning *pinning);
 void npu_pinning_put(struct npu_pinning *pinning);
+bool npu_pinning_peek(struct npu_pinning *pinning, u64 offset, void *to, size_t bytes);
 
 #endif /* __NPU_GEM_H__ */

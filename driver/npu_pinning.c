@@ -144,3 +144,22 @@ int npu_pinning_map(struct npu_pinning *pinning)
 
 	return dma_buf ? npu_pinning_map_import(pinning, dma_buf) : npu_pinning_map_pages(pinning);
 }
+
+/**
+ * npu_pinning_peek() - copy a part of it
+ * @pinning: the memory
+ * @offset: in the range that was pinned
+ * @to: where to
+ * @bytes: of the part
+ *
+ * Return: whether it could be read; memory of another driver's cannot.
+ */
+bool npu_pinning_peek(struct npu_pinning *pinning, u64 offset, void *to, size_t bytes)
+{
+	struct sg_table *own = &pinning->own;
+
+	if (pinning->sgt != own)
+		return false;
+	return sg_pcopy_to_buffer(own->sgl, own->orig_nents, to, bytes,
+				  pinning->offset + offset) == bytes;
+}

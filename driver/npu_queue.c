@@ -352,4 +352,5 @@ void npu_queue_stopped(struct npu_device *ndev, u32 context, u32 index, u32 erro
 		npu_queue_put(queue);
 	}
 	npu_context_put(ctx);
+	npu_log_follow_soon(ndev);
 }

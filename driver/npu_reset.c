@@ -30,7 +30,7 @@ static void npu_reset_tell(struct npu_device *ndev, const char *recovery)
 }
 
 /* Returns whether it is to be reset. */
-static bool npu_reset_decide(struct npu_device *ndev)
+static bool npu_reset_decide(struct npu_device *ndev, const char *why)
 {
 	bool there = npu_read(ndev, NPU_REG_ID) == NPU_ID_VALUE;
 	bool again;
@@ -45,6 +45,7 @@ static bool npu_reset_decide(struct npu_device *ndev)
 	/* Who sees that it is dead sees whether there is something to wait for. */
 	smp_wmb();
 	WRITE_ONCE(ndev->dead, true);
+	npu_coredump_look(ndev, there, again, why);
 	if (there) {
 		npu_param_keep_counters(ndev);
 		npu_hwmon_look(ndev);
@@ -53,14 +54,14 @@ static bool npu_reset_decide(struct npu_device *ndev)
 }
 
 /* Nothing reaches its memory when this returns. False when somebody has found out before. */
-static bool npu_reset_begin(struct npu_device *ndev, bool *again)
+static bool npu_reset_begin(struct npu_device *ndev, const char *why, bool *again)
 {
 	bool first;
 
 	mutex_lock(&ndev->stop_lock);
 	first = !ndev->dead;
 	if (first)
-		*again = npu_reset_decide(ndev);
+		*again = npu_reset_decide(ndev, why);
 	npu_device_stop_locked(ndev);
 	mutex_unlock(&ndev->stop_lock);
 	return first;
@@ -101,7 +102,7 @@ void npu_device_die(struct npu_device *ndev, const char *why)
 {
 	bool again;
 
-	if (!npu_reset_begin(ndev, &again))
+	if (!npu_reset_begin(ndev, why, &again))
 		return;
 	WRITE_ONCE(ndev->reset_reason, why);
 	trace_npu_reset(ndev, again ? NPU_RESET_BEGIN : NPU_RESET_DEAD, why);
@@ -190,6 +191,8 @@ static bool npu_reset_run(struct npu_device *ndev)
 
 	/* Interrupts from before must not be taken for those of after. */
 	npu_irq_wait(ndev);
+	/* Of contexts that are still there. */
+	npu_coredump_make(ndev);
 	npu_reset_contexts(ndev);
 	if (pm_runtime_resume_and_get(dev) < 0) {
 		npu_reset_end(ndev);
@@ -352,6 +355,7 @@ static ssize_t npu_reset_store(struct device *dev, struct device_attribute *attr
 	ret = npu_device_enter(ndev, &idx);
 	if (ret)
 		return ret;
+	npu_log_follow(ndev);
 	npu_device_die(ndev, "somebody asked for a reset");
 	npu_device_exit(ndev, idx);
 	/* A bus may be at it, too. */
