@@ -103,6 +103,19 @@ def check_cdi(ctl):
     return "" if found["kind"].count("/") == 1 and nodes == wanted else str(found)
 
 
+def check_coredump(tap, ctl):
+    """What there is on any machine; dumps are read in test-ctl-dump, and made in guests."""
+    if not os.path.isdir("/sys/class/accel"):
+        tap.run("npu-ctl coredump where no card has failed", ctl.fails, 3, "coredump", says=["the kernel has none"])
+    tap.run("npu-ctl coredump of no such file", ctl.fails, 1, "coredump", "/none", says=["/none", "No such file"])
+    tap.run("npu-ctl coredump of a folder", ctl.fails, 1, "coredump", "/", says=["/: "])
+    tap.run("npu-ctl coredump of another file", ctl.fails, 1, "coredump", __file__, says=["no core dump of an NPU"])
+    for name, words in [("two files", ["coredump", "a", "b"]), ("a file and a device", ["coredump", "a", "--device", "accel0"]),
+                        ("to discard a file", ["coredump", "a", "--discard"]), ("--model elsewhere", ["list", "--model", "a"]),
+                        ("--output elsewhere", ["list", "--output", "a"]), ("--discard elsewhere", ["list", "--discard"])]:
+        tap.run("npu-ctl refuses " + name, ctl.fails, 2, *words)
+
+
 def check_ctl(tap, folder):
     ctl = Program(folder, "npu-ctl")
     common_checks(tap, ctl)
@@ -115,8 +128,7 @@ def check_ctl(tap, folder):
     tap.run("npu-ctl health", check_health, ctl)
     tap.run("npu-ctl firmware", check_firmware, ctl)
     tap.run("npu-ctl cdi", check_cdi, ctl)
-    tap.run("npu-ctl coredump says what is missing", ctl.fails, 1, "coredump",
-            says=["not offered yet", "dev_coredumpv", "Until then"])
+    check_coredump(tap, ctl)
     for command in ["errors", "reset"]:
         tap.run("npu-ctl %s of no card" % command, ctl.fails, 3, command, "--device", "/dev/accel/accel99999",
                 says=["accel99999", "there is no such card"])

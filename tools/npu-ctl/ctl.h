@@ -14,6 +14,9 @@
 struct arguments {
 	const char *command, *device;
 	bool json;
+	/* of coredump */
+	const char *file, *model, *output;
+	bool discard;
 };
 
 /* devices.c */
@@ -47,9 +50,9 @@ int ctl_cdi(void);
 /** ctl_make_cdi() - the specification for a list of devices; NULL when none of them is a card */
 struct json_object *ctl_make_cdi(const struct npurt_device_entry *entries, size_t count);
 
-/* missing.c */
+/* coredump.c */
 
-/** ctl_missing() - a command that cannot be done yet: says what is missing; -1: no such command */
-int ctl_missing(const char *command);
+/** ctl_coredump() - explains what a card that failed has left */
+int ctl_coredump(const struct arguments *arguments);
 
 #endif /* CTL_H */

@@ -12,7 +12,7 @@ static const char usage[] =
 	"       npu-ctl info|versions|health|firmware|errors|reset [--device DEV] [--json]\n"
 	"       npu-ctl log [--device DEV]\n"
 	"       npu-ctl cdi\n"
-	"       npu-ctl coredump\n"
+	"       npu-ctl coredump [--device DEV | FILE] [--model MODEL] [--output FILE] [--discard] [--json]\n"
 	"Shows the devices, what one of them is, whether it is well, and its firmware's log.\n"
 	"\n"
 	"  list           devices that can be opened\n"
@@ -24,18 +24,47 @@ static const char usage[] =
 	"  errors         how often a card has failed, why, and whether it works\n"
 	"  reset          reset a card; done when it works again. For root\n"
 	"  cdi            a specification that hands the cards into containers\n"
-	"  coredump       not offered yet: says what is missing, and what helps until then\n"
+	"  coredump       what a card that failed has left: what happened, to whom, what to do; of the\n"
+	"                 newest dump that the kernel has (for root), or of a file\n"
 	"  --device DEV   sim:, sim:lowpower-v3, accelN, /dev/accel/accelN; default: the first\n"
 	"  --json         one JSON object instead of text (not of log, cdi)\n"
+	"  --model MODEL  coredump: the compiled model whose task it was: names its layers\n"
+	"  --output FILE  coredump: also write the dump as it is\n"
+	"  --discard      coredump: the kernel may forget it, and take the next one\n"
 	"  --help, --version\n"
 	"Exit status: 0 done, 1 failed, 2 wrong use, 3 no such device, 4 no permission,\n"
 	"5 the device does not answer, 6 the device is gone.\n";
+
+/* What is no option: the command, and of one of them a file. */
+static int parse_words(int count, char **words, struct arguments *arguments)
+{
+	bool coredump = count && !strcmp(words[0], "coredump");
+
+	if (count < 1 || count > 1 + coredump) {
+		fputs("npu-ctl: one command is wanted; see 'npu-ctl --help'\n", stderr);
+		return 2;
+	}
+	if (!coredump && (arguments->model || arguments->output || arguments->discard)) {
+		fputs("npu-ctl: --model, --output and --discard are options of coredump\n", stderr);
+		return 2;
+	}
+	arguments->command = words[0];
+	arguments->file = count > 1 ? words[1] : NULL;
+	if (arguments->file && arguments->device) {
+		fputs("npu-ctl: coredump: a file, or --device, not both\n", stderr);
+		return 2;
+	}
+	return -1;
+}
 
 static int parse(int argc, char **argv, struct arguments *arguments)
 {
 	static const struct option options[] = {
 		{ "device", required_argument, NULL, 'd' },
 		{ "json", no_argument, NULL, 'j' },
+		{ "model", required_argument, NULL, 'm' },
+		{ "output", required_argument, NULL, 'o' },
+		{ "discard", no_argument, NULL, 'x' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'v' },
 		{ NULL, 0, NULL, 0 },
@@ -50,6 +79,15 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 		case 'j':
 			arguments->json = true;
 			break;
+		case 'm':
+			arguments->model = optarg;
+			break;
+		case 'o':
+			arguments->output = optarg;
+			break;
+		case 'x':
+			arguments->discard = true;
+			break;
 		case 'h':
 			fputs(usage, stdout);
 			return 0;
@@ -61,12 +99,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 			return 2;
 		}
 	}
-	if (argc - optind != 1) {
-		fputs("npu-ctl: one command is wanted; see 'npu-ctl --help'\n", stderr);
-		return 2;
-	}
-	arguments->command = argv[optind];
-	return -1;
+	return parse_words(argc - optind, argv + optind, arguments);
 }
 
 static int with_device(const struct arguments *arguments)
@@ -109,8 +142,6 @@ static bool wants_device(const char *command)
 
 static int run(const struct arguments *arguments)
 {
-	int status;
-
 	if (!strcmp(arguments->command, "list"))
 		return ctl_list(arguments);
 	if (!strcmp(arguments->command, "cdi"))
@@ -121,9 +152,8 @@ static int run(const struct arguments *arguments)
 		return ctl_errors(arguments);
 	if (wants_device(arguments->command))
 		return with_device(arguments);
-	status = ctl_missing(arguments->command);
-	if (status >= 0)
-		return status;
+	if (!strcmp(arguments->command, "coredump"))
+		return ctl_coredump(arguments);
 	fprintf(stderr, "npu-ctl: '%s' is no command; see 'npu-ctl --help'\n", arguments->command);
 	return 2;
 }
