@@ -44,6 +44,18 @@ firmware_log() {
 	echo "$log" | grep -q "info: context [0-9]*: destroyed"
 }
 
+# Who asks for one sees it, once.
+leaves_dump() {
+	npu-ctl coredump --discard >/dev/null 2>&1
+	echo 0 >/sys/module/npu/parameters/coredump_interval
+	npu-ctl reset --device accel0 &&
+		refused "run this as root" su user -c "npu-ctl coredump" &&
+		says "failed on .*: somebody asked for a reset" npu-ctl coredump --device accel0 &&
+		says '"outcome": *"reset"' npu-ctl coredump --json --output /tmp/dump --discard &&
+		says "Nothing failed: root asked for this reset" npu-ctl coredump /tmp/dump &&
+		refused "the kernel has none of accel0" npu-ctl coredump --device accel0
+}
+
 # The last node goes: the driver lets go of the card in good order.
 load_again() {
 	rmmod npu && insmod /modules/npu.ko && npu-ctl info --device accel0 >/dev/null
@@ -84,6 +96,7 @@ result "a reset is for root" refused "run this as root" su user -c "npu-ctl rese
 result "a reset" says "working" npu-ctl reset --device accel0
 result "what there has been" says '"last_failure": *"somebody asked for a reset"' npu-ctl errors --device accel0 --json
 result "a context after it" npu-ctl health --device accel0
+result "a core dump" leaves_dump
 mkdir /tmp/cgroup
 mount -t cgroup -o devices devices /tmp/cgroup
 mkdir -p /tmp/cgroup/none
