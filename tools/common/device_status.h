@@ -16,6 +16,9 @@ enum device_status {
 	DEVICE_STATUS_GONE = 6, /* it was there: unplugged, dead, or without its driver */
 };
 
+/* What helps a device that its driver cannot start again: the end of a sentence. */
+#define DEVICE_DEAD_REMEDY "unbind its driver and bind it, or switch its power off and on"
+
 /** device_status() - the exit status for a negative errno of opening or asking a device */
 static inline int device_status(int error)
 {

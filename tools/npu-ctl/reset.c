@@ -9,9 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "card_files.h"
 #include "ctl.h"
 
-#define TEXT_BYTES 256
+#define PATH_BYTES 128
 #define ACCEL "/sys/class/accel"
 
 /* accelN of the device that is meant; its exit status when there is none. */
@@ -42,17 +43,9 @@ static int find(const struct arguments *arguments, char *card, size_t bytes)
 	return status;
 }
 
-static int open_file(const char *card, const char *file, int flags)
-{
-	char path[TEXT_BYTES];
-
-	snprintf(path, sizeof(path), ACCEL "/%s/device/%s", card, file);
-	return open(path, flags | O_CLOEXEC);
-}
-
 static int fail(const char *card, int error)
 {
-	char path[TEXT_BYTES];
+	char path[PATH_BYTES];
 
 	switch (error) {
 	case ENOENT:
@@ -74,28 +67,14 @@ static int fail(const char *card, int error)
 	}
 }
 
-/* The first line of a file; a negative errno. */
 static int read_line(const char *card, const char *file, char *text)
 {
-	int fd = open_file(card, file, O_RDONLY);
-	ssize_t got;
-
-	if (fd < 0)
-		return -errno;
-	got = read(fd, text, TEXT_BYTES - 1);
-	if (got < 0)
-		got = -errno;
-	close(fd);
-	if (got < 0)
-		return (int)got;
-	text[got] = 0;
-	text[strcspn(text, "\n")] = 0;
-	return 0;
+	return card_file_line("", card, file, text, CARD_LINE_BYTES);
 }
 
 static int print_state(const struct arguments *arguments, const char *card)
 {
-	char state[TEXT_BYTES], resets[TEXT_BYTES], reason[TEXT_BYTES];
+	char state[CARD_LINE_BYTES], resets[CARD_LINE_BYTES], reason[CARD_LINE_BYTES];
 	struct json_object *root;
 	int ret;
 
@@ -119,7 +98,10 @@ static int print_state(const struct arguments *arguments, const char *card)
 		json_object_object_add(root, "last_failure", json_object_new_string(reason));
 		ctl_print_json(root);
 	}
-	return strcmp(state, "dead") ? 0 : DEVICE_STATUS_GONE;
+	if (strcmp(state, "dead"))
+		return 0;
+	fprintf(stderr, "npu-ctl: %s: it is dead: " DEVICE_DEAD_REMEDY "\n", card);
+	return DEVICE_STATUS_GONE;
 }
 
 int ctl_errors(const struct arguments *arguments)
@@ -137,9 +119,9 @@ int ctl_reset(const struct arguments *arguments)
 
 	if (status)
 		return status;
-	fd = open_file(card, "npu_reset", O_WRONLY);
+	fd = card_file_open("", card, "npu_reset", O_WRONLY);
 	if (fd < 0)
-		return fail(card, errno);
+		return fail(card, -fd);
 	/* It returns when the device works again. */
 	if (write(fd, "1", 1) != 1)
 		error = errno;
@@ -149,8 +131,5 @@ int ctl_reset(const struct arguments *arguments)
 	if (error != ENODEV)
 		return fail(card, error);
 	print_state(arguments, card);
-	fprintf(stderr,
-		"npu-ctl: %s: it does not work again after a reset: unbind its driver and bind it, "
-		"or switch its power off and on\n", card);
 	return DEVICE_STATUS_GONE;
 }
