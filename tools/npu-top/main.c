@@ -10,6 +10,7 @@
 #include "monitor.h"
 #include "options.h"
 #include "screen.h"
+#include "verdict.h"
 #include "view.h"
 
 #define TEXT_COLUMNS 200
@@ -63,8 +64,9 @@ static void show(const struct top_monitor *monitor, const struct top_options *op
 }
 
 /* A sample ahead of the first that is shown, so that all of them tell of rates. */
-static void run_batch(struct top_monitor *monitor, const struct top_options *options)
+static int run_batch(struct top_monitor *monitor, const struct top_options *options)
 {
+	struct top_verdict verdict = { 0 };
 	struct timespec start;
 	unsigned long i;
 
@@ -76,12 +78,14 @@ static void run_batch(struct top_monitor *monitor, const struct top_options *opt
 		if (options->format != TOP_FORMAT_PROMETHEUS || i > 1)
 			sleep_until(&start, options->seconds * (double)i);
 		if (ended)
-			return;
+			break;
 		top_monitor_take(monitor);
 		show(monitor, options, i == 1);
+		top_verdict_take(&verdict, monitor->now, &options->wish);
 		if (i == options->count)
-			return;
+			break;
 	}
+	return verdict.status;
 }
 
 int main(int argc, char **argv)
@@ -94,11 +98,10 @@ int main(int argc, char **argv)
 		/* What the monitor opens is nothing to be monitored. */
 		setenv("NPURT_STATS", "0", 1);
 		top_monitor_init(&monitor);
-		status = 0;
 		if (options.format == TOP_FORMAT_SCREEN)
 			status = top_screen_run(&monitor, &options);
 		else
-			run_batch(&monitor, &options);
+			status = run_batch(&monitor, &options);
 		top_monitor_fini(&monitor);
 	}
 	return file_finish_stdout("npu-top") ? 1 : status;

@@ -31,7 +31,9 @@ static const char usage[] =
 	"  --hide-idle     leave out what does nothing\n"
 	"  --no-color      no colours (also: NO_COLOR in the environment)\n"
 	"  --help, --version\n"
-	"On the screen, h shows the keys.\n";
+	"On the screen, h shows the keys.\n"
+	"Exit status: 0 done, 1 failed, 2 wrong use; a batch, of the card that --device names:\n"
+	"3 there is none, 4 no permission, 5 it does not answer, 6 it is gone.\n";
 
 static int wrong(const char *text, const char *value)
 {

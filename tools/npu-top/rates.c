@@ -158,12 +158,22 @@ static enum top_bound find_bound(const struct top_device_rates *rates)
 	return rates->use >= BOUND_SHARE ? TOP_BOUND_STALLS : TOP_BOUND_HOST;
 }
 
+static double busy(const struct top_driver_says *before, const struct top_driver_says *now)
+{
+	if (before->busy_ns == TOP_UNKNOWN || now->busy_ns == TOP_UNKNOWN)
+		return NAN;
+	return share(difference(before->busy_ns, now->busy_ns),
+		     (double)(now->read_ns - before->read_ns));
+}
+
 static void device_rates(struct top_device_rates *rates, const struct top_device *before,
 			 const struct top_device *now)
 {
 	double seconds, cycles, clusters = now->clusters;
 
-	*rates = (struct top_device_rates){ NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0 };
+	*rates = (struct top_device_rates){ NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0 };
+	if (before)
+		rates->busy = busy(&before->driver_says, &now->driver_says);
 	if (!before || !now->has_counters || !before->has_counters)
 		return;
 	seconds = (double)(now->counters_ns - before->counters_ns) / 1e9;

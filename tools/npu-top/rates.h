@@ -23,6 +23,7 @@ enum top_bound {
 
 struct top_device_rates {
 	double use; /* share of its time in which its clusters had tasks, of those to be seen */
+	double busy; /* share of the time that its driver says it was at work */
 	double mac, vector, dma; /* share of the engines' time, 0 to 1 */
 	double stall; /* of the time of tasks on all their engines; of what this process may see */
 	double tasks; /* a second */

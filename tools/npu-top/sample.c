@@ -76,7 +76,16 @@ void top_sample_free(struct top_sample *sample)
 
 struct top_device *top_add_device(struct top_sample *sample)
 {
-	return add_row((void **)&sample->device, &sample->devices, sizeof(*sample->device));
+	struct top_device *device =
+		add_row((void **)&sample->device, &sample->devices, sizeof(*sample->device));
+
+	device->driver_says = (struct top_driver_says){
+		.busy_ns = TOP_UNKNOWN,
+		.clock_hz = TOP_UNKNOWN,
+		.memory_bytes = TOP_UNKNOWN,
+		.resets = TOP_UNKNOWN,
+	};
+	return device;
 }
 
 struct top_process *top_add_process(struct top_sample *sample, size_t device, pid_t pid)
@@ -189,8 +198,14 @@ bool top_name_process(struct top_process *process)
 const char *top_state_name(enum top_state state)
 {
 	static const char *const names[] = {
-		[TOP_WELL] = "well",	 [TOP_FROZEN] = "frozen", [TOP_STOPPED] = "stopped",
-		[TOP_DENIED] = "denied", [TOP_WEDGED] = "wedged", [TOP_GONE] = "gone",
+		[TOP_WELL] = "well",
+		[TOP_FROZEN] = "frozen",
+		[TOP_STOPPED] = "stopped",
+		[TOP_DENIED] = "denied",
+		[TOP_WEDGED] = "wedged",
+		[TOP_GONE] = "gone",
+		[TOP_RESETTING] = "resetting",
+		[TOP_DEAD] = "dead",
 	};
 
 	return names[state];

@@ -22,9 +22,22 @@ enum top_state {
 	TOP_DENIED, /* no permission */
 	TOP_WEDGED, /* it does not answer */
 	TOP_GONE,
+	TOP_RESETTING, /* its driver is starting it again */
+	TOP_DEAD, /* its driver cannot */
 };
 
-/* Since when, and for whom, is in @trouble; "" when all is well. */
+/* A number that nobody told. */
+#define TOP_UNKNOWN UINT64_MAX
+
+/* What a card's driver says of it to everybody (Documentation/driver/sysfs-driver-npu). */
+struct top_driver_says {
+	char state[16]; /* the driver's own word; "": it says nothing */
+	char last_failure[128]; /* "": there was none */
+	int64_t read_ns; /* CLOCK_MONOTONIC */
+	uint64_t busy_ns, clock_hz, memory_bytes, resets; /* or TOP_UNKNOWN; a clock of 0 sleeps */
+};
+
+/* What is the matter, since when, for whom, and what helps is in @trouble; "" when all is well. */
 struct top_device {
 	char name[NPURT_STATS_NAME_BYTES];
 	char config[16];
@@ -32,7 +45,8 @@ struct top_device {
 	char firmware[32];
 	char bus[32]; /* "0000:00:04.0"; "" of a model */
 	enum top_state state;
-	char trouble[160];
+	char trouble[512];
+	int error; /* of a card that cannot be asked: negative errno; else 0 */
 	pid_t pid; /* whose model it is; 0: hardware */
 	uid_t uid; /* of this process */
 	uint32_t page; /* of this process's pages, which a model has one of; 0: hardware */
@@ -43,6 +57,7 @@ struct top_device {
 	int64_t counters_ns; /* CLOCK_MONOTONIC: when they were read */
 	uint64_t time_cycles, tasks, mac_cycles, vector_cycles, dma_cycles;
 	uint64_t dram_read_bytes, dram_write_bytes, tlb_misses;
+	struct top_driver_says driver_says;
 };
 
 struct top_process {

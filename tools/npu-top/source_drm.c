@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "driver_says.h"
 #include "fdinfo.h"
 #include "npurt.h"
 #include "source.h"
@@ -92,11 +93,26 @@ static bool link_name(const char *path, char *name, size_t bytes)
 	return true;
 }
 
+/* The one in this place of the bus, or one that has had this name; else a new one. NULL: no room. */
+static struct card *find_card(struct top_drm *drm, const char *name, const char *bus)
+{
+	size_t i;
+
+	for (i = 0; i < drm->cards; i++) {
+		if (!strcmp(drm->card[i].bus, bus))
+			return &drm->card[i];
+	}
+	for (i = 0; i < drm->cards; i++) {
+		if (!strcmp(drm->card[i].name, name))
+			return &drm->card[i];
+	}
+	return drm->cards == CARDS_MAX ? NULL : &drm->card[drm->cards++];
+}
+
 static void see_card(struct top_drm *drm, const char *name)
 {
 	char path[512], driver[16], bus[sizeof(drm->card[0].bus)];
 	struct card *card;
-	size_t i;
 
 	snprintf(path, sizeof(path), "%s/sys/class/accel/%.31s/device/driver", drm->root, name);
 	if (!link_name(path, driver, sizeof(driver)) || strcmp(driver, "npu"))
@@ -105,20 +121,18 @@ static void see_card(struct top_drm *drm, const char *name)
 	if (!link_name(path, bus, sizeof(bus)))
 		return;
 	top_clean_text(bus, sizeof(bus));
-	for (i = 0; i < drm->cards; i++) {
-		if (!strcmp(drm->card[i].name, name) && !strcmp(drm->card[i].bus, bus))
-			break;
-	}
-	if (i == CARDS_MAX)
+	card = find_card(drm, name, bus);
+	if (!card)
 		return;
-	card = &drm->card[i];
-	if (i == drm->cards) {
+	/* One that comes back may have another number. */
+	if (strcmp(card->name, name) || strcmp(card->bus, bus)) {
+		npurt_close(card->device);
 		memset(card, 0, sizeof(*card));
 		snprintf(card->name, sizeof(card->name), "%s", name);
 		memcpy(card->bus, bus, sizeof(card->bus));
-		drm->cards++;
 	}
 	card->there = true;
+	*card->gone_since = 0;
 }
 
 static void see_cards(struct top_drm *drm)
@@ -154,6 +168,7 @@ static void set_trouble(struct top_device *device, int error)
 	default:
 		device->state = TOP_WEDGED;
 	}
+	device->error = error;
 	snprintf(device->trouble, sizeof(device->trouble), "%s", npurt_last_error());
 }
 
@@ -199,41 +214,58 @@ static void gone(struct card *card, struct top_device *device)
 	struct tm now;
 	time_t seconds = time(NULL);
 
-	npurt_close(card->device);
-	card->device = NULL;
 	if (!*card->gone_since && localtime_r(&seconds, &now))
 		strftime(card->gone_since, sizeof(card->gone_since), "%H:%M:%S", &now);
 	device->state = TOP_GONE;
+	device->error = -ENODEV;
 	snprintf(device->trouble, sizeof(device->trouble),
-		 "it has gone (noticed at %s): look at 'dmesg'; processes that use it get ENODEV",
+		 "it has gone (noticed at %s): unplugged, or without its driver: put it in, or bind "
+		 "its driver ('modprobe npu', then 'dmesg'); processes that use it get ENODEV",
 		 card->gone_since);
 }
 
-static void add_card(struct card *card, struct top_sample *sample)
+/* What is open keeps its driver from being unloaded. */
+static void let_go(struct card *card)
+{
+	npurt_close(card->device);
+	card->device = NULL;
+}
+
+static int ask(struct card *card, struct top_device *device, int64_t now)
+{
+	char path[64];
+	int ret;
+
+	snprintf(path, sizeof(path), "/dev/accel/%s", card->name);
+	if (!card->device) {
+		ret = npurt_open(path, &card->device);
+		if (ret)
+			return ret;
+	}
+	take_info(device, card->device);
+	return take_counters(device, card->device, now);
+}
+
+static void add_card(struct top_drm *drm, struct card *card, struct top_sample *sample)
 {
 	struct top_device *device = top_add_device(sample);
-	char path[64];
-	int ret = 0;
+	int ret;
 
 	snprintf(device->name, sizeof(device->name), "%s", card->name);
 	memcpy(device->bus, card->bus, sizeof(device->bus));
 	if (!card->there) {
 		gone(card, device);
+		let_go(card);
 		return;
 	}
-	snprintf(path, sizeof(path), "/dev/accel/%s", card->name);
-	if (!card->device)
-		ret = npurt_open(path, &card->device);
-	if (ret) {
-		set_trouble(device, ret);
+	if (!top_driver_says_read(device, drm->root)) {
+		let_go(card);
 		return;
 	}
-	take_info(device, card->device);
-	ret = take_counters(device, card->device, sample->monotonic_ns);
+	ret = ask(card, device, sample->monotonic_ns);
 	if (ret) {
 		set_trouble(device, ret);
-		npurt_close(card->device);
-		card->device = NULL;
+		let_go(card);
 	}
 }
 
@@ -405,7 +437,7 @@ void top_drm_collect(struct top_drm *drm, struct top_sample *sample)
 {
 	see_cards(drm);
 	for (size_t i = 0; i < drm->cards; i++)
-		add_card(&drm->card[i], sample);
+		add_card(drm, &drm->card[i], sample);
 	if (!drm->cards)
 		return;
 	drm->turn++;

@@ -11,8 +11,10 @@
 #include <time.h>
 
 #include "format.h"
+#include "verdict.h"
 
 #define WIDE 120
+#define INDENT 2
 
 /* Figures live to the end of the expression they are made in. */
 #define TIME(ns) top_time(ns).text
@@ -60,6 +62,28 @@ print(struct top_table *table, enum top_style style, size_t width, const char *f
 	return line;
 }
 
+/* A sentence on as many lines as it takes: what to do stands at its end. */
+static void print_sentence(struct top_table *table, enum top_style style, size_t width,
+			   const char *text)
+{
+	size_t room = width > INDENT + 1 ? width - INDENT : 1;
+
+	while (*text) {
+		size_t length = strlen(text), part = length;
+
+		if (length > room) {
+			part = room;
+			while (part && text[part] != ' ')
+				part--;
+			if (!part)
+				part = room;
+		}
+		print(table, style, width, "%*s%.*s", INDENT, "", (int)part, text);
+		text += part;
+		text += strspn(text, " ");
+	}
+}
+
 /* ------------------------------------------------------------------------ title */
 
 static void add_title(struct top_table *table, const struct top_sample *sample,
@@ -89,6 +113,11 @@ static const char *bar(double share, size_t width, char *text)
 	return text;
 }
 
+static double known(uint64_t number)
+{
+	return number == TOP_UNKNOWN ? NAN : (double)number;
+}
+
 static void owner(const struct top_device *device, char *text, size_t bytes)
 {
 	if (device->pid)
@@ -97,22 +126,45 @@ static void owner(const struct top_device *device, char *text, size_t bytes)
 		snprintf(text, bytes, "%s", device->bus);
 }
 
+/* What its driver says of a card to everybody. */
+static void add_driver_says(struct top_table *table, const struct top_device *device,
+			    const struct top_device_rates *figures, size_t width)
+{
+	const struct top_driver_says *says = &device->driver_says;
+	char clock[32] = "-", resets[24] = "-";
+
+	if (!*says->state)
+		return;
+	if (!says->clock_hz)
+		snprintf(clock, sizeof(clock), "asleep");
+	else if (says->clock_hz != TOP_UNKNOWN)
+		snprintf(clock, sizeof(clock), "%.0f MHz", (double)says->clock_hz / 1e6);
+	if (says->resets != TOP_UNKNOWN)
+		snprintf(resets, sizeof(resets), "%" PRIu64, says->resets);
+	print(table, TOP_PLAIN, width, "  driver: %s  busy%6s  memory %s  clock %s  resets %s%s%s%s",
+	      says->state, PERCENT(figures->busy), BYTES(known(says->memory_bytes)), clock, resets,
+	      *says->last_failure ? " (" : "", says->last_failure, *says->last_failure ? ")" : "");
+}
+
 static void add_device(struct top_table *table, const struct top_rates *rates, size_t index,
 		       size_t width)
 {
 	const struct top_device *device = &rates->now->device[index];
 	const struct top_device_rates *figures = &rates->device[index];
 	size_t length = width >= WIDE ? 20 : 6;
-	char mac[32], vector[32], dma[32], whose[64];
+	char mac[32], vector[32], dma[32], whose[64], what[48] = "";
 
 	owner(device, whose, sizeof(whose));
+	/* What cannot be opened does not tell. */
+	if (device->clusters)
+		snprintf(what, sizeof(what), "  %u clusters  %.0f MHz", device->clusters,
+			 (double)device->clock_hz / 1e6);
 	print(table, device->state == TOP_WELL ? TOP_PLAIN : TOP_BAD, width,
-	      "%s %s  %s  %u clusters  %.0f MHz  %.16s%s%s", device->name, whose,
-	      top_state_name(device->state), device->clusters, (double)device->clock_hz / 1e6,
+	      "%s %s  %s%s  %.16s%s%s", device->name, whose, top_state_name(device->state), what,
 	      *device->firmware ? device->firmware : "firmware -", width >= WIDE ? "  " : "",
 	      width >= WIDE ? device->driver : "");
-	if (*device->trouble)
-		print(table, TOP_BAD, width, "  %s", device->trouble);
+	print_sentence(table, TOP_BAD, width, device->trouble);
+	add_driver_says(table, device, figures, width);
 	if (!device->has_counters)
 		return;
 	print(table, TOP_PLAIN, width, "  mac [%s]%6s  vector [%s]%6s  dma [%s]%6s  stall%6s",
@@ -284,6 +336,21 @@ static void add_rows(struct top_table *table, const struct top_rates *rates,
 	}
 }
 
+static void add_none(struct top_table *table, const struct top_wish *wish, size_t width)
+{
+	char why[TOP_LINE_BYTES];
+
+	if (!wish->device) {
+		print(table, TOP_DIM, width,
+		      "No NPU: no card with the driver npu, and no process of this user with a "
+		      "sim: device.");
+		return;
+	}
+	top_explain_missing(wish->device, why, sizeof(why));
+	print(table, TOP_BAD, width, "%s:", wish->device);
+	print_sentence(table, TOP_BAD, width, why);
+}
+
 void top_table_make(struct top_table *table, const struct top_rates *rates,
 		    const struct top_rows *rows, const struct top_wish *wish, double seconds,
 		    size_t width)
@@ -300,10 +367,7 @@ void top_table_make(struct top_table *table, const struct top_rates *rates,
 		shown++;
 	}
 	if (!shown)
-		print(table, TOP_DIM, width, "%s",
-		      wish->device ? "No such device is in use." :
-				     "No NPU: no card with the driver npu, and no process of "
-				     "this user with a sim: device.");
+		add_none(table, wish, width);
 	for (i = 0; i < now->notes; i++)
 		print(table, TOP_DIM, width, "Note: %s", now->note[i].text);
 	add_queues(table, rates, wish, width);

@@ -34,6 +34,9 @@ enum column {
 	OLDEST_NS,
 	TOTAL,
 	FAILED,
+	BUSY,
+	CLOCK_HZ,
+	RESETS,
 	COLUMNS
 };
 
@@ -63,6 +66,9 @@ static const char *const names[COLUMNS] = {
 	[OLDEST_NS] = "oldest_ns",
 	[TOTAL] = "total",
 	[FAILED] = "failed",
+	[BUSY] = "busy",
+	[CLOCK_HZ] = "clock_hz",
+	[RESETS] = "resets",
 };
 
 /* A line in the making; what has not been set is empty. */
@@ -75,6 +81,12 @@ static void set_count(struct line *line, enum column column, uint64_t count)
 {
 	snprintf(line->figure[column], sizeof(line->figure[column]), "%" PRIu64, count);
 	line->text[column] = line->figure[column];
+}
+
+static void set_known(struct line *line, enum column column, uint64_t number)
+{
+	if (number != TOP_UNKNOWN)
+		set_count(line, column, number);
 }
 
 static void set_figure(struct line *line, enum column column, double value)
@@ -148,6 +160,10 @@ static void write_device(FILE *file, const struct top_rates *rates, size_t index
 	set_figure(&line, PER_SECOND, figures->tasks);
 	if (now->has_counters)
 		set_count(&line, TOTAL, now->tasks);
+	set_figure(&line, BUSY, figures->busy);
+	set_known(&line, MEMORY_BYTES, now->driver_says.memory_bytes);
+	set_known(&line, CLOCK_HZ, now->driver_says.clock_hz);
+	set_known(&line, RESETS, now->driver_says.resets);
 	write_line(file, &line);
 }
 

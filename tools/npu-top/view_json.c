@@ -28,6 +28,14 @@ static void add_figure(struct json_object *to, const char *key, double value)
 	json_object_object_add(to, key, json_object_new_double_s(value, text));
 }
 
+static void add_known(struct json_object *to, const char *key, uint64_t number)
+{
+	if (number == TOP_UNKNOWN)
+		json_object_object_add(to, key, NULL);
+	else
+		add_count(to, key, number);
+}
+
 static void add_quantiles(struct json_object *to, const char *key,
 			  const struct top_quantiles *quantiles)
 {
@@ -37,6 +45,24 @@ static void add_quantiles(struct json_object *to, const char *key,
 	add_figure(object, "p50", quantiles->p50_ns);
 	add_figure(object, "p99", quantiles->p99_ns);
 	json_object_object_add(to, key, object);
+}
+
+/* What a driver has not said is null; a device that never failed has an empty last failure. */
+static void add_driver_says(struct json_object *to, const struct top_driver_says *says,
+			    const struct top_device_rates *figures)
+{
+	if (*says->state) {
+		add_text(to, "driver_state", says->state);
+		add_text(to, "last_failure", says->last_failure);
+	} else {
+		json_object_object_add(to, "driver_state", NULL);
+		json_object_object_add(to, "last_failure", NULL);
+	}
+	add_known(to, "resets", says->resets);
+	add_known(to, "current_clock_hz", says->clock_hz);
+	add_known(to, "memory_bytes", says->memory_bytes);
+	add_known(to, "busy_ns", says->busy_ns);
+	add_figure(to, "busy_share", figures->busy);
 }
 
 static struct json_object *device(const struct top_rates *rates, size_t index)
@@ -66,6 +92,7 @@ static struct json_object *device(const struct top_rates *rates, size_t index)
 	add_figure(to, "dram_write_bytes_per_second", figures->dram_write);
 	add_figure(to, "time_speed", figures->speed);
 	add_text(to, "held_back_by", top_bound_name(figures->bound));
+	add_driver_says(to, &now->driver_says, figures);
 	if (!now->has_counters)
 		return to;
 	add_count(to, "time_cycles", now->time_cycles);

@@ -100,6 +100,37 @@ static void device_info(const struct out *out)
 	}
 }
 
+static void says_metric(const struct out *out, const char *name, const char *type,
+			const char *help, size_t offset, double unit)
+{
+	const struct top_sample *now = out->rates->now;
+
+	begin(out, name, type, help);
+	for (size_t i = 0; i < now->devices; i++) {
+		const struct top_device *device = &now->device[i];
+		uint64_t number = *(const uint64_t *)(const void *)((const char *)device + offset);
+
+		if (number == TOP_UNKNOWN || !top_is_wanted_device(device, out->wish))
+			continue;
+		fputs(name, out->file);
+		device_labels(out, device);
+		fprintf(out->file, "} %.15g\n", (double)number * unit);
+	}
+}
+
+static void driver_says(const struct out *out)
+{
+	says_metric(out, "npu_busy_seconds_total", "counter",
+		    "Time that a card was at work, of its busiest kind of engine.",
+		    offsetof(struct top_device, driver_says.busy_ns), 1e-9);
+	says_metric(out, "npu_current_clock_hertz", "gauge", "Clock of a card; 0 while it sleeps.",
+		    offsetof(struct top_device, driver_says.clock_hz), 1);
+	says_metric(out, "npu_memory_bytes", "gauge", "Memory that is held for a card.",
+		    offsetof(struct top_device, driver_says.memory_bytes), 1);
+	says_metric(out, "npu_resets_total", "counter", "How often a card was reset.",
+		    offsetof(struct top_device, driver_says.resets), 1);
+}
+
 static void engines(const struct out *out)
 {
 	static const struct {
@@ -146,6 +177,7 @@ static void devices(const struct out *out)
 	device_metric(out, "npu_tlb_misses_total", "counter", "Misses of the MMU's TLB.",
 		      offsetof(struct top_device, tlb_misses));
 	engines(out);
+	driver_says(out);
 }
 
 /* ----------------------------------------------------------------------- queues */

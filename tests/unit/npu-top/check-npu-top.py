@@ -28,7 +28,8 @@ from tap import Tap  # noqa: E402
 TOLERANCE = 0.05
 PATIENCE = 60
 MODELS = ["fast", "even", "slow"]
-DEVICE_KEYS = {"name", "state", "trouble", "clusters", "clock_hz", "mac_utilization", "dma_utilization",
+DEVICE_KEYS = {"name", "state", "trouble", "driver_state", "resets", "last_failure", "current_clock_hz",
+               "memory_bytes", "busy_ns", "busy_share", "clusters", "clock_hz", "mac_utilization", "dma_utilization",
                "stall_share", "tasks_per_second", "firmware", "driver"}
 QUEUE_KEYS = {"priority", "depth", "capacity", "high_water", "refused", "refused_per_second", "oldest_ns",
               "wait_ns", "wait_ever_ns"}
@@ -272,11 +273,35 @@ def check_text(top, pid):
 
 
 def check_device_option(top, pid):
-    sample = top.json("--json", "-n", "1", "-d", "0.1", "--device", "accel99")
-    if sample["devices"] or sample["models"]:
-        return str(sample)
     sample = top.json("--json", "-n", "1", "-d", "0.1", "--device", "sim:npu-v3")
     return "" if rows_of(sample, "models", pid) else "sim:npu-v3 is not there"
+
+
+def check_missing_device(top, mode, device, words):
+    """A device that is in no sample: the samples are written all the same."""
+    result = top.run(mode, "-n", "2", "-d", "0.1", "--device", device)
+    if result.status != 3:
+        return result.describe()
+    if result.err.count("\n") != 1 or not result.err.startswith("npu-top: %s: " % device):
+        return "no sentence, or more than one: %s" % result.describe()
+    wrong = [word for word in words if word not in result.err]
+    if mode == "--json":
+        samples = [json.loads(line) for line in result.out.splitlines()]
+        if len(samples) != 2 or any(sample["devices"] or sample["models"] for sample in samples):
+            return "samples: %s" % result.describe()
+    return "says nothing of %s: %s" % (wrong, result.err) if wrong or not result.out else ""
+
+
+def check_missing_on_screen(top):
+    """What is the matter and what to do, on a screen that waits for the device."""
+    terminal = Terminal(top, 80, 24, "-d", "0.3", "--device", "accel99")
+    try:
+        screen = "\n".join(terminal.wait_for("there is no such device"))
+        wrong = [words for words in ["accel99:", "modprobe", "npu-ctl list"] if words not in screen]
+        terminal.keys("q")
+        return "no %s in:\n%s" % (wrong, screen) if wrong else ""
+    finally:
+        terminal.end()
 
 
 # ------------------------------------------------------------------------------------------- keys
@@ -415,6 +440,12 @@ def main():
     tap.run("Prometheus's format", check_prometheus, top, load.pid, figures)
     tap.run("text, filtered", check_text, top, load.pid)
     tap.run("--device", check_device_option, top, load.pid)
+    for mode in ["-b", "--json", "--csv", "--prom"]:
+        tap.run("%s of a card that is not there" % mode, check_missing_device, top, mode, "accel99",
+                ["there is no such device", "modprobe npu", "npu-ctl list"])
+        tap.run("%s of a model that nobody has" % mode, check_missing_device, top, mode, "sim:nobody",
+                ["no process of this user", "npu-run --device sim:"])
+    tap.run("the screen of a card that is not there", check_missing_on_screen, top.path)
     tap.run("keys", check_keys, top.path, load)
     tap.run("mouse", check_mouse, top.path, load)
     tap.run("colours", check_colours, top.path, load)

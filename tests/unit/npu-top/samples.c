@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,18 @@ void make_page(struct npurt_stats_page *page, uint64_t runs)
 	model->counts.runs = runs;
 	model->counts.cycles = runs * 500;
 	model->counts.latency.bucket[npurt_stats_bucket(1000000)] = runs;
+}
+
+void make_in(const char *folder, const char *format, ...)
+{
+	char words[512], command[1200];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(words, sizeof(words), format, arguments);
+	va_end(arguments);
+	snprintf(command, sizeof(command), "cd '%s' && %s", folder, words);
+	must(!system(command), command);
 }
 
 void make_folder(char *path, size_t bytes)

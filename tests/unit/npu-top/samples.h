@@ -12,6 +12,9 @@ void make_page(struct npurt_stats_page *page, uint64_t runs);
 void make_folder(char *path, size_t bytes);
 void remove_folder(const char *path);
 
+/** make_in() - a shell's command in a folder, as printf() has it; it must succeed */
+__attribute__((format(printf, 2, 3))) void make_in(const char *folder, const char *format, ...);
+
 /** write_page() - the file of a page, its first @bytes of it, with permissions @mode */
 void write_page(const char *folder, const char *name, const struct npurt_stats_page *page,
 		size_t bytes, unsigned int mode);

@@ -111,24 +111,12 @@ static void test_noise(void **state)
 
 static char root[256];
 
-static void make(const char *format, ...)
-{
-	char path[512], command[1200];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(path, sizeof(path), format, arguments);
-	va_end(arguments);
-	snprintf(command, sizeof(command), "cd '%s' && %s", root, path);
-	assert_int_equal(system(command), 0);
-}
-
 static void write_fdinfo(int pid, int number, const char *text)
 {
 	char path[512];
 	FILE *file;
 
-	make("mkdir -p proc/%d/fd proc/%d/fdinfo && ln -sf /dev/accel/accel900 proc/%d/fd/%d", pid,
+	make_in(root, "mkdir -p proc/%d/fd proc/%d/fdinfo && ln -sf /dev/accel/accel900 proc/%d/fd/%d", pid,
 	     pid, pid, number);
 	snprintf(path, sizeof(path), "%s/proc/%d/fdinfo/%d", root, pid, number);
 	file = fopen(path, "w");
@@ -145,7 +133,7 @@ static void test_system(void **state)
 
 	(void)state;
 	make_folder(root, sizeof(root));
-	make("mkdir -p bus/drivers/npu 'devices/0000:00:04.0' sys/class/accel/accel900 && "
+	make_in(root, "mkdir -p bus/drivers/npu 'devices/0000:00:04.0' sys/class/accel/accel900 && "
 	     "ln -s ../../bus/drivers/npu devices/0000:00:04.0/driver && "
 	     "ln -s ../../../../devices/0000:00:04.0 sys/class/accel/accel900/device && "
 	     "mkdir -p sys/class/accel/accel901 && ln -s /nowhere sys/class/accel/accel901/device");
@@ -158,7 +146,7 @@ static void test_system(void **state)
 	/* Not ours, and of no card that is there. */
 	write_fdinfo(999999002, 3, "drm-driver:\tother\ndrm-pdev:\t0000:00:04.0\n");
 	write_fdinfo(999999003, 3, "drm-driver:\tnpu\ndrm-pdev:\t0000:00:05.0\n");
-	make("mkdir -p proc/999999004/fd proc/self/fd proc/-3");
+	make_in(root, "mkdir -p proc/999999004/fd proc/self/fd proc/-3");
 	drm = top_drm_new(root);
 	top_drm_collect(drm, sample);
 	assert_int_equal(sample->devices, 1);
@@ -173,7 +161,7 @@ static void test_system(void **state)
 	assert_int_equal(sample->process[0].tasks, 5);
 	top_sample_free(sample);
 	/* The card goes: it stays on the screen, as what it is. */
-	make("rm -r sys/class/accel/accel900");
+	make_in(root, "rm -r sys/class/accel/accel900");
 	sample = top_sample_new();
 	top_drm_collect(drm, sample);
 	assert_int_equal(sample->devices, 1);
@@ -181,7 +169,7 @@ static void test_system(void **state)
 	assert_non_null(strstr(sample->device[0].trouble, "it has gone"));
 	top_sample_free(sample);
 	top_drm_free(drm);
-	make("rm -r bus devices sys proc");
+	make_in(root, "rm -r bus devices sys proc");
 	remove_folder(root);
 }
 
