@@ -106,19 +106,35 @@ static int fill_input(struct session *session, const struct options *options,
 	return result;
 }
 
-/* Onto the open device. */
-static int load(struct session *session, const struct options *options)
+/* Returns an exit status. That a device is dead may be found only when its firmware is asked. */
+static int open_device(struct session *session, const struct options *options)
 {
 	struct npurt_context_options context = {
 		.size = sizeof(context), .queue_depth = options->queue_depth,
 		.priority = options->priority,
 	};
+	int ret = npurt_open(options->device, &session->device);
 
+	if (ret) {
+		complain(options->device ? options->device : "no device");
+		return device_status(ret);
+	}
 	session->device_info.size = sizeof(session->device_info);
-	if (npurt_device_get_info(session->device, &session->device_info))
-		return complain("the device does not say what it is");
-	if (npurt_context_create(session->device, &context, &session->context))
-		return complain("no context on the device");
+	if (npurt_device_get_info(session->device, &session->device_info)) {
+		complain("the device does not say what it is");
+		return DEVICE_STATUS_FAILED;
+	}
+	ret = npurt_context_create(session->device, &context, &session->context);
+	if (ret) {
+		complain("no context on the device");
+		return device_status(ret);
+	}
+	return 0;
+}
+
+/* Onto the open device. */
+static int load(struct session *session, const struct options *options)
+{
 	if (npurt_model_load(session->context, options->model, &session->model))
 		return complain(options->model);
 	if (describe(session, options))
@@ -131,14 +147,12 @@ static int load(struct session *session, const struct options *options)
 
 int session_open(struct session *session, const struct options *options)
 {
-	int ret;
+	int status;
 
 	memset(session, 0, sizeof(*session));
-	ret = npurt_open(options->device, &session->device);
-	if (ret) {
-		complain(options->device ? options->device : "no device");
-		return device_status(ret);
-	}
+	status = open_device(session, options);
+	if (status)
+		return status;
 	return load(session, options) ? 1 : 0;
 }
 
