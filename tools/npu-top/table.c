@@ -131,7 +131,10 @@ static void add_driver_says(struct top_table *table, const struct top_device *de
 			    const struct top_device_rates *figures, size_t width)
 {
 	const struct top_driver_says *says = &device->driver_says;
-	char clock[32] = "-", resets[24] = "-";
+	/* The sentence of the trouble has it. */
+	bool told = device->state == TOP_RESETTING || device->state == TOP_DEAD;
+	const char *failure = told ? "" : says->last_failure;
+	char clock[32] = "-", resets[24] = "-", text[TOP_LINE_BYTES];
 
 	if (!*says->state)
 		return;
@@ -141,9 +144,10 @@ static void add_driver_says(struct top_table *table, const struct top_device *de
 		snprintf(clock, sizeof(clock), "%.0f MHz", (double)says->clock_hz / 1e6);
 	if (says->resets != TOP_UNKNOWN)
 		snprintf(resets, sizeof(resets), "%" PRIu64, says->resets);
-	print(table, TOP_PLAIN, width, "  driver: %s  busy%6s  memory %s  clock %s  resets %s%s%s%s",
-	      says->state, PERCENT(figures->busy), BYTES(known(says->memory_bytes)), clock, resets,
-	      *says->last_failure ? " (" : "", says->last_failure, *says->last_failure ? ")" : "");
+	snprintf(text, sizeof(text), "driver: %s  busy%6s  memory %s  clock %s  resets %s%s%s%s",
+		 says->state, PERCENT(figures->busy), BYTES(known(says->memory_bytes)), clock,
+		 resets, *failure ? " (" : "", failure, *failure ? ")" : "");
+	print_sentence(table, TOP_PLAIN, width, text);
 }
 
 static void add_device(struct top_table *table, const struct top_rates *rates, size_t index,

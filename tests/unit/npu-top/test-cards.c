@@ -196,9 +196,16 @@ static void test_states(void **state)
 	top_sample_free(sample);
 
 	say("npu_state", "working");
+	say("npu_resets", "12");
 	sample = take(drm);
+	top_rates_make(&rates, NULL, sample);
+	assert_true(shows(&rates, 200, "resets 12 (the firmware does not answer)"));
+	assert_true(shows(&rates, 60, "answer)"));
+	top_rates_free(&rates);
 	assert_int_equal(verdict_on(sample, "accel900", said, sizeof(said)), DEVICE_STATUS_NONE);
 	assert_non_null(strstr(said, "there is no such device: is the driver loaded"));
+	sample->device[0].error = -EIO;
+	assert_int_equal(verdict_on(sample, "accel900", said, sizeof(said)), DEVICE_STATUS_WEDGED);
 	top_sample_free(sample);
 	top_drm_free(drm);
 }
