@@ -8,7 +8,6 @@ What it says is held against what the load has counted itself (tests/support/npu
 with a memory folder of this test's own user, so other sim: processes of it may be there too: rows are
 told apart by the load's process number.
 """
-import bisect
 import csv
 import io
 import json
@@ -24,10 +23,11 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from cli import Program, common_checks  # noqa: E402
 from prometheus import problems as prometheus_problems  # noqa: E402
 from tap import Tap  # noqa: E402
+from top_load import (MODELS, check_all_samples, check_runs, check_samples, check_screen,  # noqa: E402
+                      check_screen_rates, figures_on_screen, loads_of, rows_of)
 
-TOLERANCE = 0.05
 PATIENCE = 60
-MODELS = ["fast", "even", "slow"]
+DEVICE_LINE = r"^sim:npu-v3\S* of process \d+  well  4 clusters"
 DEVICE_KEYS = {"name", "state", "trouble", "driver_state", "resets", "last_failure", "current_clock_hz",
                "memory_bytes", "busy_ns", "busy_share", "clusters", "clock_hz", "mac_utilization", "dma_utilization",
                "stall_share", "tasks_per_second", "firmware", "driver"}
@@ -57,7 +57,7 @@ class Load:
                 raise AssertionError("the load has ended: %r" % text)
             text += line
         found = json.loads(text)
-        return found["refused"], {load["name"]: load for load in found["loads"]}
+        return found["refused"], loads_of(found)
 
     def end(self):
         self.process.stdin.close()
@@ -105,26 +105,7 @@ class Terminal:
         subprocess.run(["tmux", "-L", self.socket, "kill-server"], capture_output=True)
 
 
-def rows_of(sample, kind, pid):
-    return [row for row in sample[kind] if row["pid"] == pid]
-
-
-def near(value, low, high=None):
-    high = low if high is None else high
-    return low * (1 - TOLERANCE) <= value <= high * (1 + TOLERANCE)
-
-
 # ------------------------------------------------------------------------------ while the load runs
-
-def figures_on_screen(lines, pid):
-    """Runs a second by model, in the table of models."""
-    found = {}
-    for line in lines:
-        match = re.match(r" *%d +\S+ +\S+ +([0-9.]+k?) .* (\w+)$" % pid, line)
-        if match and match.group(2) in MODELS:
-            found[match.group(2)] = float(match.group(1).replace("k", "e3"))
-    return found
-
 
 def watch_screen(top, load, columns, lines):
     """What the screen has said of the models, some samples long."""
@@ -142,43 +123,6 @@ def watch_screen(top, load, columns, lines):
         terminal.end()
 
 
-def check_screen(screen, columns):
-    text = "\n".join(screen)
-    for pattern in [r"^npu-top - \d\d:\d\d:\d\d", r"^sim:npu-v3\S* of process \d+  well  4 clusters",
-                    r"mac \[[| ]*\] +[\d.]+%", r"dma \[[| ]*\] +[\d.]+%", r"stall +[\d.]+%",
-                    r"^ +PID QUEUE PRI +DEPTH +HIGH", r"^ +PID USER +NPU% +RUN/s +P50 +P99 +MEM +ERR",
-                    r"q:leave"]:
-        if not re.search(pattern, text, re.M):
-            return "nothing matches %r in:\n%s" % (pattern, text)
-    if columns >= 120 and "COMMAND" not in text:
-        return "the wide screen has no more columns"
-    too_long = [line for line in screen if len(line) > columns]
-    return "too long: %s" % too_long if too_long else ""
-
-
-def runs_between(ends, begin, end):
-    return bisect.bisect_right(ends, end) - bisect.bisect_right(ends, begin)
-
-
-def could_be(value, at, ends):
-    """Is it the runs a second of a sample that was on the screen at this time, as the load counted them?"""
-    for age in range(0, 1500, 10):
-        for span in [0.5, 0.6, 0.8, 1.2]:
-            end = at - age * 1000000
-            if near(value, runs_between(ends, end - int(span * 1e9), end) / span):
-                return True
-    return False
-
-
-def check_screen_rates(seen, load):
-    for name, values in seen.items():
-        good = sum(could_be(value, at, load[name]["ends_ns"]) for at, value in values)
-        if len(values) < 6 or good < 0.75 * len(values):
-            return "%s: %d of %d values are the load's: %s" % (name, good, len(values),
-                                                               [value for _, value in values])
-    return ""
-
-
 def read_rates(stream, pid, wanted):
     """Samples with so many rates of runs in them: on a busy machine they come late."""
     written, seen = "", 0
@@ -189,38 +133,15 @@ def read_rates(stream, pid, wanted):
     return written
 
 
-def check_samples(samples, pid, load):
-    """Each sample's runs a second against what the load counted in the same time, but for one at each end."""
-    before, looked = {}, 0
-    for sample in samples:
-        for row in rows_of(sample, "models", pid):
-            begin = before.get(row["name"])
-            end = before[row["name"]] = row["read_ns"]
-            if row["name"] not in load or row["runs_per_second"] is None or not begin:
-                continue
-            span = (end - begin) / 1e9
-            runs = runs_between(load[row["name"]]["ends_ns"], begin, end)
-            if not near(row["runs_per_second"] * span, runs - 1, runs + 1):
-                return "%s: %g runs a second for %g s, the load has %d" % (row["name"], row["runs_per_second"],
-                                                                           span, runs)
-            looked += runs > 0
-    return "" if looked > 20 else "only %d rows to look at" % looked
-
-
 # --------------------------------------------------------------------------------- when it rests
 
 def check_totals(sample, pid, refused, load):
     models = {row["name"]: row for row in rows_of(sample, "models", pid)}
-    for name in MODELS:
-        row, wanted = models[name], load[name]
-        if MODEL_KEYS - row.keys():
-            return "no %s" % (MODEL_KEYS - row.keys())
-        if row["runs"] != wanted["runs"] or row["failed"] != wanted["failed"]:
-            return "%s: %d runs, %d failed, not %d and %d" % (name, row["runs"], row["failed"], wanted["runs"],
-                                                              wanted["failed"])
-        for key in ["p50", "p99"]:
-            if not near(row["latency_ever_ns"][key], *wanted[key + "_ns"]):
-                return "%s: %s is %g, not %s" % (name, key, row["latency_ever_ns"][key], wanted[key + "_ns"])
+    wrong = check_runs(sample, pid, load)
+    if wrong:
+        return wrong
+    if any(MODEL_KEYS - models[name].keys() for name in MODELS):
+        return "a model has not all of %s" % MODEL_KEYS
     queues = {row["priority"]: row for row in rows_of(sample, "queues", pid)}
     if sorted(queues) != [0, 1, 2, 3]:
         return "priorities %s" % sorted(queues)
@@ -428,11 +349,12 @@ def main():
     samples = [json.loads(line) for line in written.splitlines()]
     for columns, lines, screen, seen in screens:
         print("# " + "\n# ".join(screen))
-        tap.run("the screen at %dx%d" % (columns, lines), check_screen, screen, columns)
+        tap.run("the screen at %dx%d" % (columns, lines), check_screen, screen, columns, DEVICE_LINE)
         tap.run("its runs a second are the load's", check_screen_rates, seen, figures)
     for name, load_figures in figures.items():
         print("# the load: %s: %s" % (name, {key: value for key, value in load_figures.items() if key != "ends_ns"}))
     tap.run("runs a second of JSON samples are the load's", check_samples, samples, load.pid, figures)
+    tap.run("runs from the first sample to the last", check_all_samples, samples, load.pid, figures)
     time.sleep(1)
     sample = top.json("--json", "-n", "1", "-d", "0.1")
     tap.run("totals and quantiles are the load's", check_totals, sample, load.pid, refused, figures)
