@@ -183,6 +183,9 @@ void npu_engine_submit(struct npu_model *model, struct npu_cluster *cluster,
 /** npu_engine_working() - the oldest instruction in work or in its tail, or NULL */
 const struct npu_job *npu_engine_working(struct npu_engine_unit *unit);
 
+/** npu_engine_at_work() - whether it is in the work phase of an operation, and since when */
+bool npu_engine_at_work(const struct npu_engine_unit *unit, uint64_t *since);
+
 /** npu_engine_stalled() - the instruction whose tokens an idle engine waits for, or NULL */
 const struct npu_job *npu_engine_stalled(struct npu_engine_unit *unit);
 

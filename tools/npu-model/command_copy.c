@@ -175,6 +175,7 @@ static void handle_end(struct npu_model *model, struct npu_alarm *event)
 	npu_bandwidth_stop(&model->bandwidth, &model->events, &model->command.copy, model->now);
 	count_bursts(copy, &counters.dram_read, &counters.dram_write);
 	work = copy_work(model, copy, counters.dram_read + counters.dram_write);
+	npu_heat_worked(model, NPU_ENGINE_DMA0, slot->copy_work_start);
 	counters.dma_cycles = model->now - slot->copy_work_start;
 	counters.stall_memory = counters.dma_cycles - work;
 	if (!npu_context_copy(model, npu_slot_queue(model, slot)->context,
@@ -199,6 +200,8 @@ void npu_copy_kill(struct npu_model *model, struct npu_slot *slot)
 		slot->copy_start = model->now;
 		remove_turn(&model->command, slot->number);
 	} else {
+		if (slot->phase == NPU_PHASE_COPY)
+			npu_heat_worked(model, NPU_ENGINE_DMA0, slot->copy_work_start);
 		npu_bandwidth_stop(&model->bandwidth, &model->events, &model->command.copy,
 				   model->now);
 		release_channel(model);

@@ -11,6 +11,7 @@
 #include "npu/npu_isa.h"
 
 #define KIB	1024u
+#define KILO	1000u
 #define MHZ	1000000u
 
 static const struct npu_config configs[] = {
@@ -59,6 +60,9 @@ static const struct npu_config configs[] = {
 		.scrub_local_bytes = 128,
 		.scrub_global_bytes = 256,
 		.scrub_acc_bytes = 256,
+		.ambient = 25,
+		.heat_rise = 60,
+		.heat_cycles = 20000 * KILO,
 	},
 	{
 		.name = "lowpower-v3",
@@ -105,6 +109,9 @@ static const struct npu_config configs[] = {
 		.scrub_local_bytes = 128,
 		.scrub_global_bytes = 256,
 		.scrub_acc_bytes = 128,
+		.ambient = 25,
+		.heat_rise = 60,
+		.heat_cycles = 20000 * KILO,
 	},
 };
 
@@ -168,6 +175,11 @@ static const struct config_key keys[] = {
 	NUMBER("slots", slots, 1, 16, 1, false, "command processor slots, 1..16"),
 	NUMBER("contexts", contexts, 1, 64, 1, false, "contexts, 1..64"),
 	NUMBER("semaphores", semaphores, 1, 512, 1, false, "semaphores a context, 1..512"),
+	NUMBER("ambient", ambient, 0, 125, 1, false, "degrees Celsius of the air, 0..125"),
+	NUMBER("heat_rise", heat_rise, 1, 500, 1, false,
+	       "kelvin over the air at full load, 1..500"),
+	NUMBER("heat_kcycles", heat_cycles, 300, 1000000, KILO, false,
+	       "thousand cycles of heating up, 300..1000000"),
 };
 
 #define KEY_COUNT	(sizeof(keys) / sizeof(keys[0]))

@@ -77,6 +77,11 @@ struct npu_config {
 	uint32_t scrub_global_bytes;
 	uint32_t scrub_acc_bytes;	/* a cycle a cluster */
 
+	/* Heat; no part of the device either, but of what is around it */
+	uint32_t ambient;		/* degrees Celsius */
+	uint32_t heat_rise;		/* kelvin, of everything at work at once */
+	uint32_t heat_cycles;		/* nominal cycles within which 63 % of it are there */
+
 	/* How the model is to run; no part of the device */
 	bool small_pages;		/* ?pages=4k: 4 KiB leaves only */
 	bool plain;			/* ?vector=off: plain C instead of the host's vector instructions */

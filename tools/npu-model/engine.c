@@ -180,14 +180,31 @@ static void handle_complete(struct npu_model *model, struct npu_alarm *event)
 	complete_jobs(model, &model->clusters[unit->cluster], unit);
 }
 
+/* SYNC and MARK take time and do no work. */
+static bool is_work(const struct npu_job *job)
+{
+	return job->operation.opcode != NPU_OP_SYNC && job->operation.opcode != NPU_OP_MARK;
+}
+
+bool npu_engine_at_work(const struct npu_engine_unit *unit, uint64_t *since)
+{
+	const struct npu_job *job = &unit->job[unit->current % NPU_ENGINE_JOBS];
+
+	if (unit->state != NPU_ENGINE_WORK || !is_work(job))
+		return false;
+	*since = job->work_start;
+	return true;
+}
+
 /* Busy cycles and stalls of a finished work phase. */
 static void account(struct npu_model *model, struct npu_task *task,
 		    const struct npu_engine_unit *unit, const struct npu_job *job)
 {
 	uint64_t cycles = model->now - job->work_start;
 
-	if (job->operation.opcode == NPU_OP_SYNC || job->operation.opcode == NPU_OP_MARK)
+	if (!is_work(job))
 		return;
+	npu_heat_worked(model, unit->number, job->work_start);
 	task->counters.stall_memory += cycles - job->operation.work;
 	switch (unit->number) {
 	case NPU_ENGINE_MAC:
@@ -355,7 +372,10 @@ void npu_engine_init(struct npu_cluster *cluster, unsigned int engine)
 void npu_engine_reset(struct npu_model *model, struct npu_cluster *cluster, unsigned int engine)
 {
 	struct npu_engine_unit *unit = &cluster->engine[engine];
+	uint64_t since;
 
+	if (npu_engine_at_work(unit, &since))
+		npu_heat_worked(model, engine, since);
 	npu_event_cancel(&model->events, &unit->step);
 	npu_event_cancel(&model->events, &unit->complete);
 	npu_bandwidth_stop(&model->bandwidth, &model->events, &unit->flow, model->now);

@@ -5,7 +5,8 @@
  * Read in this order: event.h (what happens next), npu_model.c (the loop), command_processor.h (a
  * packet's way), task.h, front_end.c, engine.c (an instruction's way), bandwidth.h (how long it
  * takes), operation.h and execute.h (what it does), dma.c, mmu.h, semaphore.h, context_counters.h,
- * registers.h, control_core.h; fault_script.h is what tests make go wrong.
+ * registers.h, control_core.h; clock.h and heat.h, which have no influence on any of these but by
+ * what the control core makes of it; fault_script.h is what tests make go wrong.
  *
  * All state hangs on struct npu_model; events are members of what they are about, so running
  * allocates nothing. Whatever ends a task resets its clusters at once: a function that may have
@@ -21,6 +22,7 @@
 
 #include "arrivals.h"
 #include "bandwidth.h"
+#include "clock.h"
 #include "cluster.h"
 #include "command_processor.h"
 #include "config.h"
@@ -28,6 +30,7 @@
 #include "control_core.h"
 #include "event.h"
 #include "fault_script.h"
+#include "heat.h"
 #include "mmu.h"
 #include "npu_model.h"
 #include "power.h"
@@ -54,6 +57,8 @@ struct npu_model {
 	struct npu_bandwidth bandwidth;
 	struct npu_counters counters;
 	struct npu_power power;
+	struct npu_clock clock;
+	struct npu_heat heat;
 	struct npu_injection injection;
 	struct npu_arrivals arrivals;
 	struct npu_registers registers;

@@ -66,6 +66,7 @@ struct npu_model *npu_model_create(const char *config, const struct npu_model_ho
 	npu_command_init(model);
 	npu_registers_reset(model);
 	npu_core_reset(model);
+	npu_heat_reset(model, false);
 	return model;
 }
 
@@ -103,10 +104,14 @@ void npu_model_power_cycle(struct npu_model *model)
 {
 	npu_injection_start(&model->injection);
 	npu_model_reset(model);
+	npu_heat_start(model);
 }
 
 void npu_model_reset(struct npu_model *model)
 {
+	bool tripped = model->injection.tripped;
+
+	npu_heat_account(model);
 	npu_injection_reset(&model->injection);
 	npu_command_reset(model);
 	npu_mmu_init(&model->mmu, &model->config);
@@ -116,6 +121,7 @@ void npu_model_reset(struct npu_model *model)
 	npu_core_reset(model);
 	memset(&model->counters, 0, sizeof(model->counters));
 	memset(&model->power, 0, sizeof(model->power));
+	npu_heat_reset(model, tripped);
 	clear_memories(model);
 }
 
@@ -153,10 +159,13 @@ static bool core_is_next(uint64_t core_time, const struct npu_alarm *event)
 }
 
 /* Cycle at which the core's instructions must not begin, because of @event or @limit. */
-static uint64_t core_until(const struct npu_alarm *event, uint64_t limit)
+static uint64_t core_until(const struct npu_model *model, const struct npu_alarm *event,
+			   uint64_t limit)
 {
 	uint64_t until;
 
+	if (model->heat.next < limit)
+		limit = model->heat.next;
 	if (!event)
 		return limit;
 	until = event->time + (event->rank > NPU_RANK_CORE);
@@ -183,9 +192,15 @@ bool npu_model_run(struct npu_model *model, uint64_t max_cycles)
 		struct npu_alarm *event = npu_event_first(&model->events);
 		uint64_t core_time = npu_core_time(model);
 		bool core = core_is_next(core_time, event);
+		uint64_t next;
 
 		if (npu_model_stands_still(model)) {
 			npu_arrivals_take(model);
+			continue;
+		}
+		next = core ? core_time : event->time;
+		if (npu_heat_due(model, next < limit ? next : limit)) {
+			npu_heat_pass(model, next < limit ? next : limit);
 			continue;
 		}
 		if (core ? core_time >= limit : event->time > limit) {
@@ -193,7 +208,7 @@ bool npu_model_run(struct npu_model *model, uint64_t max_cycles)
 			return false;
 		}
 		if (core) {
-			npu_core_run(model, core_until(event, limit));
+			npu_core_run(model, core_until(model, event, limit));
 			continue;
 		}
 		npu_event_pop(&model->events);
@@ -204,6 +219,8 @@ bool npu_model_run(struct npu_model *model, uint64_t max_cycles)
 		    may_arrive(model))
 			break;
 	}
+	/* The core's last instruction may have lasted until after a sample. */
+	npu_heat_pass(model, model->now);
 	return !npu_arrivals_wait(&model->arrivals) && npu_model_idle(model);
 }
 
@@ -220,10 +237,16 @@ uint64_t npu_model_timer(const struct npu_model *model)
 void npu_model_skip(struct npu_model *model, uint64_t cycles)
 {
 	uint64_t timer = npu_core_timer(model);
+	uint64_t until;
 
 	if (!npu_model_idle(model) || npu_model_stands_still(model))
 		return;
-	model->now += cycles < timer ? cycles : timer;
+	until = model->now + (cycles < timer ? cycles : timer);
+	npu_heat_pass(model, until);
+	/* A sample may have woken the core, or tripped the device. */
+	if (!npu_model_idle(model) || npu_model_stands_still(model))
+		return;
+	model->now = until;
 	if (timer != UINT64_MAX)
 		npu_core_update(model);
 }
@@ -243,4 +266,9 @@ void npu_model_memory_changed(struct npu_model *model)
 uint32_t npu_model_clock_hz(const struct npu_model *model)
 {
 	return model->config.clock_hz;
+}
+
+uint32_t npu_model_clock_now(const struct npu_model *model)
+{
+	return npu_clock_point_hz(&model->config, npu_clock_point(&model->clock));
 }

@@ -189,7 +189,7 @@ uint64_t npu_model_timer(const struct npu_model *model);
 
 /**
  * npu_model_skip() - let time pass on an idle device
- * @cycles:	at most npu_model_timer() of them are skipped
+ * @cycles:	at most npu_model_timer() of them are skipped; fewer when heat wakes the core
  *
  * Does nothing on a device that is not idle. Call npu_model_run() afterwards.
  */
@@ -212,5 +212,10 @@ void npu_model_memory_changed(struct npu_model *model);
  * npu_model_clock_hz() - cycles a second of the configuration, as NPU_REG_CLOCK_HZ
  */
 uint32_t npu_model_clock_hz(const struct npu_model *model);
+
+/**
+ * npu_model_clock_now() - cycles a second at the clock's present point
+ */
+uint32_t npu_model_clock_now(const struct npu_model *model);
 
 #endif /* NPU_MODEL_H */

@@ -130,14 +130,14 @@ static uint64_t cycles_to_ns(const struct npu_model *model, uint64_t cycles)
 	/* A timer hours away is as good as none. */
 	if (cycles > UINT64_MAX / NS_PER_SECOND)
 		return UINT64_MAX;
-	return cycles * NS_PER_SECOND / npu_model_clock_hz(model);
+	return cycles * NS_PER_SECOND / npu_model_clock_now(model);
 }
 
 static uint64_t ns_to_cycles(const struct npu_model *model, uint64_t ns)
 {
-	if (ns > UINT64_MAX / npu_model_clock_hz(model))
+	if (ns > UINT64_MAX / npu_model_clock_now(model))
 		return UINT64_MAX;
-	return ns * npu_model_clock_hz(model) / NS_PER_SECOND;
+	return ns * npu_model_clock_now(model) / NS_PER_SECOND;
 }
 
 /* The device is idle. Called without the lock, returns without it. */

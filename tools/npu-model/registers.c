@@ -290,6 +290,15 @@ static bool counter(const struct npu_model *model, uint32_t offset, uint64_t *va
 	case NPU_REG_COUNTER_WAKES_LO:
 		*value = model->power.wakes;
 		return true;
+	case NPU_REG_COUNTER_ENERGY_LO:
+		*value = model->heat.energy;
+		return true;
+	case NPU_REG_COUNTER_POINT_LO(0):
+	case NPU_REG_COUNTER_POINT_LO(1):
+	case NPU_REG_COUNTER_POINT_LO(2):
+	case NPU_REG_COUNTER_POINT_LO(3):
+		*value = npu_clock_counter(model, (offset - NPU_REG_COUNTER_POINT_LO(0)) / 8);
+		return true;
 	default:
 		return false;
 	}
@@ -301,7 +310,7 @@ static bool read_counter(const struct npu_model *model, uint32_t offset, uint32_
 {
 	uint64_t whole;
 
-	if (offset < NPU_REG_TIME_LO || offset > NPU_REG_COUNTER_WAKES_HI)
+	if (offset < NPU_REG_TIME_LO || offset > NPU_REG_COUNTER_POINT_HI(NPU_CLOCK_POINTS - 1))
 		return false;
 	if (counter(model, offset, &whole)) {
 		*latch = (uint32_t)(whole >> 32);
@@ -323,6 +332,9 @@ static uint32_t read_common(const struct npu_model *model, uint32_t offset)
 		return registers->to_fw[(offset - NPU_REG_MAILBOX_TO_FW) / 4];
 	if (WORD(NPU_REG_MAILBOX_TO_HOST, offset, NPU_MAILBOX_WORDS))
 		return registers->to_host[(offset - NPU_REG_MAILBOX_TO_HOST) / 4];
+	if (WORD(NPU_REG_CLOCK_POINT_HZ(0), offset, NPU_CLOCK_POINTS))
+		return npu_clock_point_hz(&model->config,
+					  (offset - NPU_REG_CLOCK_POINT_HZ(0)) / 4);
 	switch (offset) {
 	case NPU_REG_BOOT_ADDRESS_LO:
 		return registers->boot_address[0];
@@ -384,6 +396,20 @@ static uint32_t read_common(const struct npu_model *model, uint32_t offset)
 		return registers->error_address;
 	case NPU_REG_CLUSTERS_ASLEEP:
 		return model->power.asleep;
+	case NPU_REG_CLOCK:
+		return npu_clock_register(&model->clock);
+	case NPU_REG_CLOCK_POINTS:
+		return NPU_CLOCK_POINTS;
+	case NPU_REG_TEMPERATURE:
+		return npu_heat_temperature(model);
+	case NPU_REG_HEAT_COOL:
+		return NPU_HEAT_COOL;
+	case NPU_REG_HEAT_HOT:
+		return NPU_HEAT_HOT;
+	case NPU_REG_HEAT_TRIP:
+		return NPU_HEAT_TRIP;
+	case NPU_REG_POWER:
+		return model->heat.milliwatts;
 	default:
 		return capability(&model->config, offset);
 	}
@@ -663,6 +689,9 @@ static void write_core_only(struct npu_model *model, uint32_t offset, uint32_t v
 		break;
 	case NPU_REG_CORE_SLEEP:
 		npu_power_sleep(model, value);
+		break;
+	case NPU_REG_CORE_CLOCK:
+		npu_clock_set(model, value);
 		break;
 	default:
 		break;

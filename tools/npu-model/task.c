@@ -54,6 +54,7 @@ void npu_task_resume(struct npu_model *model, struct npu_task *task, uint64_t bu
 {
 	uint64_t first_decode = model->now + model->config.dispatch_cycles;
 
+	npu_clock_task_on(model);
 	task->running = true;
 	task->returning = false;
 	task->ended = 0;
@@ -115,6 +116,7 @@ void npu_task_stop(struct npu_model *model, struct npu_task *task)
 	npu_event_cancel(&model->events, &task->budget);
 	for (unsigned int i = 0; i < task->clusters; i++)
 		npu_cluster_reset(model, &model->clusters[task->cluster[i]]);
+	npu_clock_task_off(model);
 	task->running = false;
 	task->hung = false;
 	task->stuck = false;

@@ -14,7 +14,7 @@
 #define NPU_REG_ID			0x0000	/* NPU_ID_VALUE */
 #define NPU_ID_VALUE			0x3355504eu	/* "NPU3" */
 #define NPU_REG_HW_VERSION		0x0004	/* major << 16 | minor */
-#define NPU_HW_VERSION			0x00030003u
+#define NPU_HW_VERSION			0x00030004u
 #define NPU_REG_CLUSTERS		0x0010
 #define NPU_REG_MAC_CHANNELS		0x0014	/* output channels of shape M: 32, 16 */
 #define NPU_REG_MAC_DEPTH		0x0018	/* int8 depth of shape M: 32, 16 */
@@ -114,6 +114,10 @@
 #define NPU_REG_COUNTER_SLEEP_HI	0x066c
 #define NPU_REG_COUNTER_WAKES_LO	0x0670	/* tasks that waited for clusters to wake */
 #define NPU_REG_COUNTER_WAKES_HI	0x0674
+#define NPU_REG_COUNTER_ENERGY_LO	0x0678	/* microjoules */
+#define NPU_REG_COUNTER_ENERGY_HI	0x067c
+#define NPU_REG_COUNTER_POINT_LO(p)	(0x0680 + (p) * 8)	/* cycles at a point of the clock */
+#define NPU_REG_COUNTER_POINT_HI(p)	(0x0684 + (p) * 8)
 
 /* Errors of the device itself (host) */
 #define NPU_REG_ERROR_STATUS		0x0700	/* NPU_ERROR_STATUS_*; write 1 to clear */
@@ -125,6 +129,17 @@
 
 /* Power (read only) */
 #define NPU_REG_CLUSTERS_ASLEEP		0x0720	/* mask */
+#define NPU_REG_CLOCK			0x0724	/* points: [7:0] work, [15:8] rest, [23:16] in force */
+#define NPU_CLOCK_REST_SHIFT		8
+#define NPU_CLOCK_NOW_SHIFT		16
+#define NPU_REG_CLOCK_POINTS		0x0728	/* how many; the first is the nominal one */
+#define NPU_REG_TEMPERATURE		0x072c	/* of the last sample; this and the next three: signed,
+						 * thousandths of a degree Celsius */
+#define NPU_REG_HEAT_COOL		0x0730	/* so low: not hot any more */
+#define NPU_REG_HEAT_HOT		0x0734	/* so high: NPU_CORE_IRQ_HEAT */
+#define NPU_REG_HEAT_TRIP		0x0738	/* so high: NPU_ERROR_STATUS_TEMPERATURE */
+#define NPU_REG_POWER			0x073c	/* milliwatts, mean of the last 64 samples */
+#define NPU_REG_CLOCK_POINT_HZ(p)	(0x0740 + (p) * 4)
 
 /* ------------------------------------------------------- control core only */
 #define NPU_REG_CORE_ONLY		0x8000
@@ -140,6 +155,8 @@
 #define NPU_CORE_IRQ_MAILBOX		(1u << 1)	/* the host sent a message, or took one: cleared TO_HOST_SEND */
 #define NPU_CORE_IRQ_SLOT		(1u << 2)	/* a bit of some SLOT_EVENT was set */
 #define NPU_CORE_IRQ_WATCHDOG		(1u << 3)	/* a task ran out of its budget: CORE_WATCHDOG */
+#define NPU_CORE_IRQ_HEAT		(1u << 4)	/* TEMPERATURE has reached HEAT_HOT, for the first time
+						 * since reset or since it was at HEAT_COOL */
 #define NPU_REG_CORE_TIME_LO		0x8010	/* device cycles, as NPU_REG_TIME */
 #define NPU_REG_CORE_TIME_HI		0x8014
 #define NPU_REG_CORE_TIMECMP_LO		0x8018	/* machine timer: mip.MTIP while time >= compare */
@@ -166,6 +183,7 @@
 #define NPU_REG_CORE_SLEEP		0x8048	/* write: mask of clusters that are to sleep,
 						 * as far as no task has them; a task that
 						 * is to start wakes its own */
+#define NPU_REG_CORE_CLOCK		0x804c	/* points: [7:0] while a task runs, [15:8] while none does */
 
 /* Queues: written by firmware while the queue is in no slot */
 #define NPU_REG_QUEUE(q)		(0x9000 + (q) * 0x20)

@@ -46,6 +46,12 @@ static void overrides(void **state)
 	assert_int_equal(npu_config_parse("npu-v3?pages=any&vector=on", &config, error,
 					  sizeof(error)), 0);
 	assert_false(config.small_pages || config.plain);
+	assert_int_equal(config.ambient, 25);
+	assert_int_equal(npu_config_parse("lowpower-v3?ambient=0&heat_rise=500&heat_kcycles=300",
+					  &config, error, sizeof(error)), 0);
+	assert_int_equal(config.ambient, 0);
+	assert_int_equal(config.heat_rise, 500);
+	assert_int_equal(config.heat_cycles, 300000);
 	for (i = 0; npu_config_key(i, &help); i++)
 		assert_true(strlen(help) > 5);
 	assert_true(i > 25);
@@ -65,6 +71,8 @@ static void refusals(void **state)
 		{ "npu-v3?clusters=2&clusters=2", "configuration: key 'clusters' is given twice" },
 		{ "npu-v3?mac_depth=24", "configuration: value '24' of 'mac_depth' is refused; it is: 8-bit depth of MAC shape M, a power of two, 8..64" },
 		{ "npu-v3?local_kib=99999999999", "configuration: value '99999999999' of 'local_kib' is refused; it is: KiB of local SRAM a cluster, 16..16384" },
+		{ "npu-v3?ambient=126", "configuration: value '126' of 'ambient' is refused; it is: degrees Celsius of the air, 0..125" },
+		{ "npu-v3?heat_kcycles=299", "configuration: value '299' of 'heat_kcycles' is refused; it is: thousand cycles of heating up, 300..1000000" },
 		{ "npu-v3?pages=2m", "configuration: value '2m' of 'pages' is refused; it is: leaf sizes of page tables: any or 4k" },
 		{ "lowpower-v3?slots=16&queues=2", "configuration: 16 slots for 2 queues; give at most as many slots as queues" },
 	};
