@@ -3,6 +3,7 @@
  * The mailbox. Loops: the words of a message.
  */
 #include "context.h"
+#include "heat.h"
 #include "hw.h"
 #include "log.h"
 #include "mailbox.h"
@@ -72,6 +73,8 @@ static unsigned int argument_count(u32 kind)
 	case NPU_MESSAGE_QUEUE_STATE:
 	case NPU_MESSAGE_POWER:
 		return 1;
+	case NPU_MESSAGE_CLOCK:
+		return 2;
 	case NPU_MESSAGE_QUEUE_CREATE:
 		return 9;
 	case NPU_MESSAGE_PING:
@@ -150,6 +153,20 @@ static enum npu_error power(void)
 	return NPU_ERROR_NONE;
 }
 
+static enum npu_error clock(void)
+{
+	struct heat_state in_force;
+	enum npu_error error = heat_limits(message.argument[0], message.argument[1], &in_force);
+
+	if (error)
+		return error;
+	message.argument[0] = in_force.fastest;
+	message.argument[1] = in_force.slowest;
+	message.argument[2] = in_force.demand;
+	message.argument[3] = in_force.times;
+	return NPU_ERROR_NONE;
+}
+
 static enum npu_error read_log(void)
 {
 	char text[LOG_READ_MAX];
@@ -186,6 +203,8 @@ static enum npu_error handle(void)
 		return read_place();
 	case NPU_MESSAGE_POWER:
 		return power();
+	case NPU_MESSAGE_CLOCK:
+		return clock();
 	default:
 		return NPU_ERROR_UNKNOWN_MESSAGE;
 	}
@@ -195,7 +214,7 @@ static bool keeps_arguments(u32 kind)
 {
 	return kind == NPU_MESSAGE_HELLO || kind == NPU_MESSAGE_LOG_READ ||
 	       kind == NPU_MESSAGE_POWER ||
-	       (kind == NPU_MESSAGE_QUEUE_STATE && !message.status);
+	       ((kind == NPU_MESSAGE_QUEUE_STATE || kind == NPU_MESSAGE_CLOCK) && !message.status);
 }
 
 static bool takes_time(u32 kind)
@@ -204,7 +223,8 @@ static bool takes_time(u32 kind)
 	       kind == NPU_MESSAGE_SUSPEND;
 }
 
-static enum npu_error answer(void)
+/* Never inlined: the registers it needs would be saved in every turn, message or not. */
+static __attribute__((noinline)) enum npu_error answer(void)
 {
 	unsigned int arguments = argument_count(message.kind);
 

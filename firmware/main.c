@@ -2,6 +2,7 @@
 /*
  * The control core's program: sleep, look at what happened, decide, sleep.
  */
+#include "heat.h"
 #include "hw.h"
 #include "log.h"
 #include "mailbox.h"
@@ -11,13 +12,24 @@
 #include "slot.h"
 
 #define CAUSES	(NPU_CORE_IRQ_DOORBELL | NPU_CORE_IRQ_MAILBOX | NPU_CORE_IRQ_SLOT | \
-		 NPU_CORE_IRQ_WATCHDOG)
+		 NPU_CORE_IRQ_WATCHDOG | NPU_CORE_IRQ_HEAT)
+
+/* Causes that hardly ever come. */
+#define RARE	(NPU_CORE_IRQ_WATCHDOG | NPU_CORE_IRQ_HEAT)
 
 _Noreturn void firmware_main(void);
 
 u64 log_time(void)
 {
 	return hw_time();
+}
+
+static void note_rare(u32 pending, u64 now)
+{
+	if (pending & NPU_CORE_IRQ_WATCHDOG)
+		queue_overrun();
+	if (pending & NPU_CORE_IRQ_HEAT)
+		heat_begin(now);
 }
 
 /* Bounded: every loop below this function has a limit that is stated there. */
@@ -34,8 +46,8 @@ static void turn(void)
 	}
 	if (pending & NPU_CORE_IRQ_DOORBELL)
 		queue_poll_doorbells(now);
-	if (pending & NPU_CORE_IRQ_WATCHDOG)
-		queue_overrun();
+	if (pending & RARE)
+		note_rare(pending, now);
 	scheduler_run(now);
 	mailbox_run(pending & NPU_CORE_IRQ_MAILBOX);
 	scheduler_name_next(now);

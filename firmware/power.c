@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Sleep. The hardware wakes clusters by itself, when a task is to start on them; the firmware
- * learns of it from the next event.
+ * Sleep, and who is to be asked when. The hardware wakes clusters by itself, when a task is to
+ * start on them; the firmware learns of it from the next event.
  */
+#include "heat.h"
 #include "hw.h"
 #include "npu/npu_mailbox.h"
 #include "power.h"
 #include "slot.h"
 
-bool power_active;
+u32 power_active;
 
 static u32 idle_us;
 static u64 due = NEVER;		/* when it is looked whether anything was done since */
@@ -46,7 +47,7 @@ static bool worked(void)
 	return more || busy();
 }
 
-u64 power_run(u64 now)
+static u64 sleep_run(u64 now)
 {
 	u64 idle = (u64)idle_us * hw.megahertz;
 
@@ -67,11 +68,21 @@ u64 power_run(u64 now)
 	return NEVER;
 }
 
+u64 power_run(u64 now)
+{
+	u64 sleep = power_active & POWER_SLEEP ? sleep_run(now) : NEVER;
+	u64 heat = power_active & POWER_HEAT ? heat_run(now) : NEVER;
+
+	return sleep < heat ? sleep : heat;
+}
+
 void power_set(u32 microseconds, struct power_state *state)
 {
 	if (microseconds != NPU_POWER_ASK) {
 		idle_us = microseconds;
-		power_active = microseconds;
+		power_active &= ~POWER_SLEEP;
+		if (microseconds)
+			power_active |= POWER_SLEEP;
 		due = NEVER;
 	}
 	state->idle_us = idle_us;

@@ -23,11 +23,13 @@ struct power_state {
  */
 void power_set(u32 idle_us, struct power_state *state);
 
-/* Clusters are to sleep at times. */
-extern bool power_active;
+/* What is to be looked after: 0 on a device that is cool and whose clusters never sleep. */
+#define POWER_SLEEP	BIT(0)	/* clusters are to sleep at times */
+#define POWER_HEAT	BIT(1)	/* heat demands a slower clock */
+extern u32 power_active;
 
 /**
- * power_run() - while that is so: put the clusters to sleep when it is time
+ * power_run() - while there is something: put clusters to sleep, change the clock, when it is time
  *
  * Returns when it is to be looked at again, or NEVER. Loops: SLOTS_MAX turns.
  */

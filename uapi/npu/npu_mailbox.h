@@ -10,8 +10,8 @@
 #include <linux/types.h>
 
 #define NPU_MAILBOX_ABI_MAJOR	1
-/* 1: SUSPEND, QUEUE_STATE, [6] to [8] of QUEUE_CREATE; 2: POWER */
-#define NPU_MAILBOX_ABI_MINOR	2
+/* 1: SUSPEND, QUEUE_STATE, [6] to [8] of QUEUE_CREATE; 2: POWER; 3: CLOCK */
+#define NPU_MAILBOX_ABI_MINOR	3
 
 enum npu_message_kind {
 	NPU_MESSAGE_HELLO = 1,		/* argument[0] = host's ABI major << 16 | minor;
@@ -36,9 +36,14 @@ enum npu_message_kind {
 	NPU_MESSAGE_POWER = 12,		/* [0] microseconds without work until the clusters
 					 * sleep, 0: never, NPU_POWER_ASK: as before; reply: [0]
 					 * that in force, [1] mask of clusters asleep */
+	NPU_MESSAGE_CLOCK = 13,		/* [0] the fastest point of the clock, NPU_CLOCK_ASK: as
+					 * before, [1] the slowest; reply: [0] and [1] those in
+					 * force, [2] the point heat demands, [3] how often it has
+					 * begun to demand one */
 };
 
 #define NPU_POWER_ASK	0xffffffffu
+#define NPU_CLOCK_ASK	0xffffffffu
 
 /* Why the firmware gave up; also what it writes to NPU_REG_CORE_PANIC. */
 enum npu_panic {

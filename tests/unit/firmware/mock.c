@@ -121,6 +121,14 @@ static uint32_t read_register(struct mock *mock, uint32_t offset)
 	switch (offset) {
 	case NPU_REG_CLUSTERS_ASLEEP:
 		return mock->asleep;
+	case NPU_REG_CLOCK_POINTS:
+		return MOCK_POINTS;
+	case NPU_REG_TEMPERATURE:
+		return mock->temperature;
+	case NPU_REG_HEAT_COOL:
+		return MOCK_COOL;
+	case NPU_REG_HEAT_HOT:
+		return MOCK_HOT;
 	case NPU_REG_COUNTER_TASKS_LO:
 		return mock->tasks;
 	case NPU_REG_MAILBOX_TO_FW_SEND:
@@ -223,6 +231,12 @@ static void write_register(struct mock *mock, uint32_t offset, uint32_t value)
 	case NPU_REG_CORE_SLEEP:
 		mock_slot_sleep(mock);
 		mock->asleep = value;
+		break;
+	case NPU_REG_CORE_CLOCK:
+		if ((value & 0xff) >= MOCK_POINTS || value >> NPU_CLOCK_REST_SHIFT >= MOCK_POINTS ||
+		    value >> NPU_CLOCK_REST_SHIFT < (value & 0xff))
+			mock_complain(mock, "the clock is set to %x", value);
+		mock->clock = value;
 		break;
 	case NPU_REG_CORE_PANIC:
 		mock->panic = value;

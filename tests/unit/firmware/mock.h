@@ -21,6 +21,9 @@
 #define MOCK_QUEUES	64
 #define MOCK_SLOTS	8
 #define MOCK_CONTEXTS	64
+#define MOCK_POINTS	4	/* of the clock */
+#define MOCK_COOL	85000	/* thousandths of a degree */
+#define MOCK_HOT	95000
 #define MOCK_SEMAPHORES	4
 #define MOCK_TASKS	64	/* waiting in one queue */
 #define MOCK_FETCH	122	/* cycles to look at a ring */
@@ -136,6 +139,8 @@ struct mock {
 	uint32_t next;
 	uint32_t switches;
 	uint32_t asleep;	/* NPU_REG_CLUSTERS_ASLEEP */
+	uint32_t clock;		/* NPU_REG_CORE_CLOCK as written last */
+	uint32_t temperature;	/* set by tests, who raise NPU_CORE_IRQ_HEAT, too */
 	uint32_t tasks;		/* ended */
 	bool mail_in;
 	bool mail_out;

@@ -209,7 +209,25 @@ static void check_all_free(struct mock *mock)
 	assert_int_equal(mock->queue[11].done, done + 1);
 }
 
-static void run(const struct mock_config *config, uint64_t seed)
+/* Heat that comes and goes, and hosts that ask for points, there or not. */
+static void heat_step(struct mock *mock, struct random *random)
+{
+	struct npu_message message = {
+		.kind = NPU_MESSAGE_CLOCK,
+		.argument = { random_below(random, 5), random_below(random, 5) },
+	};
+
+	if (!random_below(random, 8))
+		message.argument[0] = NPU_CLOCK_ASK;
+	if (!random_below(random, 16))
+		mock_post(mock, &message);
+	mock->temperature = random_next(random) % 120000 - 10000;
+	if (!random_below(random, 16))
+		mock_interrupt(mock, NPU_CORE_IRQ_HEAT);
+}
+
+/* @heat: where its numbers come from, NULL: there is none. */
+static void run(const struct mock_config *config, uint64_t seed, struct random *heat)
 {
 	struct random random = { seed };
 	struct mock *mock = mock_create(config, image_path);
@@ -219,9 +237,12 @@ static void run(const struct mock_config *config, uint64_t seed)
 	uint64_t rejected = 0;
 
 	for (unsigned int step = 0; step < STEPS; step++) {
+		if (heat)
+			heat_step(mock, heat);
 		any_step(mock, &random);
 		assert_int_equal(mock->panic, 0);
 	}
+	mock->temperature = 25000;
 	check_all_finished(mock);
 	check_all_free(mock);
 	for (unsigned int i = 0; i < config->queues; i++) {
@@ -247,14 +268,23 @@ static void test_large(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= SEEDS; seed++)
-		run(&mock_large, seed * 0x9e3779b97f4a7c15ull);
+		run(&mock_large, seed * 0x9e3779b97f4a7c15ull, NULL);
+}
+
+static void test_heat(void **state)
+{
+	struct random heat = { 0x4ea7 };
+
+	(void)state;
+	run(&mock_large, 0x9e3779b97f4a7c15ull, &heat);
+	run(&mock_small, 0xc2b2ae3d27d4eb4full, &heat);
 }
 
 static void test_small(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= SEEDS; seed++)
-		run(&mock_small, seed * 0xc2b2ae3d27d4eb4full);
+		run(&mock_small, seed * 0xc2b2ae3d27d4eb4full, NULL);
 }
 
 /* Doorbells without end cost the others nothing but their turn. */
@@ -288,6 +318,7 @@ int main(int count, char **arguments)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_large),
 		cmocka_unit_test(test_small),
+		cmocka_unit_test(test_heat),
 		cmocka_unit_test(test_doorbell_storm),
 	};
 

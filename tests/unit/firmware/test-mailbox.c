@@ -69,7 +69,7 @@ static void test_hello(void **state)
 
 static void test_unknown_kinds(void **state)
 {
-	static const uint16_t kinds[] = { 0, NPU_MESSAGE_ERROR_EVENT, NPU_MESSAGE_PANIC, 13, 256,
+	static const uint16_t kinds[] = { 0, NPU_MESSAGE_ERROR_EVENT, NPU_MESSAGE_PANIC, 14, 256,
 					  0xffff };
 
 	(void)state;
@@ -107,10 +107,11 @@ static void test_unused_fields(void **state)
 		[NPU_MESSAGE_SUSPEND] = 1,
 		[NPU_MESSAGE_QUEUE_STATE] = 1,
 		[NPU_MESSAGE_POWER] = 1,
+		[NPU_MESSAGE_CLOCK] = 2,
 	};
 
 	(void)state;
-	for (uint16_t kind = NPU_MESSAGE_HELLO; kind <= NPU_MESSAGE_POWER; kind++) {
+	for (uint16_t kind = NPU_MESSAGE_HELLO; kind <= NPU_MESSAGE_CLOCK; kind++) {
 		struct npu_message message = { .kind = kind, .status = 1 };
 
 		if (kind == NPU_MESSAGE_ERROR_EVENT || kind == NPU_MESSAGE_PANIC)
