@@ -181,6 +181,17 @@ static int ask_for_sleep(struct sim *sim)
 	return sim_message(sim, &message, "asking for sleep");
 }
 
+static int ask_for_points(struct sim *sim)
+{
+	struct npu_message message = { .kind = htole16(NPU_MESSAGE_CLOCK) };
+
+	if (!sim->slowest)
+		return 0;
+	message.argument[0] = htole32(sim->fastest);
+	message.argument[1] = htole32(sim->slowest);
+	return sim_message(sim, &message, "asking for points of the clock");
+}
+
 static const char *firmware_file(void)
 {
 	const char *path = secure_getenv("NPU_FIRMWARE");
@@ -236,7 +247,9 @@ int sim_boot(struct sim *sim)
 		return ret;
 	note_version(sim);
 	ret = greet_firmware(sim);
-	return ret ? ret : ask_for_sleep(sim);
+	if (!ret)
+		ret = ask_for_sleep(sim);
+	return ret ? ret : ask_for_points(sim);
 }
 
 /* -------------------------------------------------------------- information */
@@ -390,6 +403,8 @@ static int make_model(struct sim *sim, const struct sim_options *options)
 	sim->small_pages = options->small_pages;
 	sim->patience = options->patience_s;
 	sim->sleep_us = options->sleep_us;
+	sim->fastest = options->fastest;
+	sim->slowest = options->slowest;
 	sim->contexts = sim_read(sim, NPU_REG_CONTEXTS);
 	sim->queues = sim_read(sim, NPU_REG_QUEUES);
 	sim->semaphores = sim_read(sim, NPU_REG_SEMAPHORES);

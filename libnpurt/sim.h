@@ -70,6 +70,7 @@ struct sim {
 	char firmware_version[32];
 	uint32_t patience; /* seconds that the device has for an answer */
 	uint32_t sleep_us; /* idle microseconds until its clusters sleep, 0: never */
+	uint32_t fastest, slowest; /* points of the clock; 0: nothing is asked for */
 	uint32_t firmware_abi;
 
 	/* Physical memory */

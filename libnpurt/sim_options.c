@@ -16,6 +16,7 @@
 #define MEMORY_MIB_MAX (1u << 20)
 #define SPIN_US_MAX 1000000u
 #define SLEEP_US_MAX 1000000u
+#define POINT_MAX 3u
 #define PATIENCE_S_DEFAULT 30u
 /* What the device has for an answer a replay waits out, or it would end before the answer does. */
 #define WAIT_S_BEYOND_PATIENCE 10u
@@ -29,6 +30,8 @@ static const struct {
 	{ "memory", MEMORY_MIB_MIN, MEMORY_MIB_MAX, offsetof(struct sim_options, memory_mib) },
 	{ "spin", 0, SPIN_US_MAX, offsetof(struct sim_options, spin_us) },
 	{ "sleep", 0, SLEEP_US_MAX, offsetof(struct sim_options, sleep_us) },
+	{ "fastest", 0, POINT_MAX, offsetof(struct sim_options, fastest) },
+	{ "slowest", 0, POINT_MAX, offsetof(struct sim_options, slowest) },
 	{ "patience", 1, SECONDS_MAX, offsetof(struct sim_options, patience_s) },
 	{ "wait", 1, SECONDS_MAX, offsetof(struct sim_options, wait_s) },
 };
@@ -119,6 +122,12 @@ int sim_options_parse(const char *text, struct sim_options *options)
 		ret = parse_key(options, pair);
 	if (!ret && *options->record && *options->replay)
 		ret = npurt_fail(-EINVAL, "sim: record and replay exclude each other");
+	if (!options->slowest)
+		options->slowest = options->fastest;
+	if (!ret && options->slowest < options->fastest)
+		ret = npurt_fail(-EINVAL,
+				 "sim: slowest=%u is faster than fastest=%u; slower points have higher numbers",
+				 options->slowest, options->fastest);
 	if (!options->wait_s)
 		options->wait_s = options->patience_s + WAIT_S_BEYOND_PATIENCE;
 	options->memory_named = options->memory_mib;

@@ -15,6 +15,8 @@
  * @memory_named: the user said how much
  * @spin_us:	see npu_model_thread_create()
  * @sleep_us:	idle microseconds until clusters sleep, 0: never
+ * @fastest:	point of the clock, of work
+ * @slowest:	... of rest
  * @patience_s:	seconds that the device has for an answer
  * @wait_s:	seconds a replay waits for the program
  * @record:	file for what arrives, "" for none
@@ -27,6 +29,7 @@ struct sim_options {
 	bool memory_named;
 	uint32_t spin_us;
 	uint32_t sleep_us;
+	uint32_t fastest, slowest;
 	uint32_t patience_s;
 	uint32_t wait_s;
 	char record[SIM_NAME_BYTES];

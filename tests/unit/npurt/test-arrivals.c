@@ -193,6 +193,16 @@ static uint32_t count_wakes(const struct session *session)
 	return sim_read((struct sim *)session->device->backend, NPU_REG_COUNTER_WAKES_LO);
 }
 
+/* Heat demanded slower points than the host's, or will at the next look. */
+static void check_heat(const struct session *session)
+{
+	struct sim *sim = (struct sim *)session->device->backend;
+
+	assert_true(sim_read(sim, NPU_REG_TEMPERATURE) >= 95000);
+	assert_in_range(sim_read(sim, NPU_REG_CLOCK) & 0xff, 2, 3);
+	assert_int_equal(sim_read(sim, NPU_REG_ERROR_STATUS), 0);
+}
+
 static void test_replay(void **state)
 {
 	static struct session first, again, alone;
@@ -213,6 +223,24 @@ static void test_replay(void **state)
 	assert_int_equal(differences(&first, &again), 0);
 	assert_int_equal(check_tasks(&again, output), HUNG);
 	assert_int_equal(count_wakes(&again), wakes);
+	end_session(&again);
+}
+
+/* Hot from the beginning: alarms of the firmware between the tasks, and points that change. */
+static void test_heat(void **state)
+{
+	static struct session first, again;
+	uint8_t output[512];
+
+	(void)state;
+	run_session(&first, "fastest=1&slowest=2&ambient=95&heat_kcycles=300&record=", 4);
+	memcpy(output, npurt_buffer_map(first.worker[0].y[0]), sizeof(output));
+	check_heat(&first);
+	end_session(&first);
+	run_session(&again, "fastest=1&slowest=2&ambient=95&heat_kcycles=300&replay=", 5);
+	assert_int_equal(differences(&first, &again), 0);
+	assert_int_equal(check_tasks(&again, output), 0);
+	check_heat(&again);
 	end_session(&again);
 }
 
@@ -405,6 +433,9 @@ static void test_refused(void **state)
 		{ "record=/dev/null&wait=0", "wait=0" },
 		{ "wait=3601", "wait=3601" },
 		{ "sleep=1000001", "sleep=1000001" },
+		{ "fastest=4", "fastest=4" },
+		{ "slowest=4", "slowest=4" },
+		{ "fastest=3&slowest=2", "faster than fastest=3" },
 	};
 	struct npurt_device *device = NULL;
 	char name[NAME_BYTES];
@@ -421,6 +452,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_replay),
+		cmocka_unit_test(test_heat),
 		cmocka_unit_test(test_other_program),
 		cmocka_unit_test(test_longer_program),
 		cmocka_unit_test(test_trip),
