@@ -39,6 +39,7 @@ struct epoch {
 	uint64_t semaphore[REFERENCE_CONTEXTS][REFERENCE_SEMAPHORES];
 	uint64_t store[4], points[2], idle[4], hang, bad;
 	uint64_t lists;			/* GRAPH_BYTES for each packet of each ring */
+	uint64_t begun;			/* cycle of the last reset */
 };
 
 struct totals {
@@ -54,6 +55,18 @@ static unsigned int below(struct epoch *epoch, unsigned int limit)
 }
 
 /* ------------------------------------------------------------------ what is told */
+
+/* Of the clock, for work and for rest. */
+static void choose_points(struct epoch *epoch)
+{
+	uint32_t slowest = below(epoch, NPU_CLOCK_POINTS);
+	struct npu_message message = {
+		.kind = NPU_MESSAGE_CLOCK,
+		.argument = { below(epoch, slowest + 1), slowest },
+	};
+
+	assert_int_equal(host_call(epoch->host, &message), NPU_ERROR_NONE);
+}
 
 static void make_programs(struct epoch *epoch)
 {
@@ -94,6 +107,7 @@ static struct epoch *begin(struct random *random)
 	/* Clusters that sleep whenever they can, in every other epoch. */
 	if (below(epoch, 2))
 		host_call1(epoch->host, NPU_MESSAGE_POWER, 1 + below(epoch, 30));
+	choose_points(epoch);
 	return epoch;
 }
 
@@ -335,12 +349,28 @@ static void look_at_grants(const struct epoch *epoch)
 	}
 }
 
+/* The device is at work as long as a task is on clusters, and no cycle has no point. */
+static void look_at_clock(const struct epoch *epoch)
+{
+	const struct npu_model *model = epoch->host->model;
+	uint64_t cycles = 0;
+	uint32_t tasks = 0;
+
+	for (unsigned int i = 0; i < model->config.slots; i++)
+		tasks += model->command.slot[i].task.running;
+	assert_int_equal(model->clock.tasks, tasks);
+	for (unsigned int i = 0; i < NPU_CLOCK_POINTS; i++)
+		cycles += npu_clock_counter(model, i);
+	assert_int_equal(cycles, npu_model_time(model) - epoch->begun);
+}
+
 static void look(struct epoch *epoch)
 {
 	for (unsigned int i = 0; i < epoch->reference.queues; i++)
 		look_at_queue(epoch, i);
 	look_at_semaphores(epoch);
 	look_at_grants(epoch);
+	look_at_clock(epoch);
 }
 
 /* ------------------------------------------------------------------------- steps */
@@ -429,6 +459,7 @@ static void compare(struct epoch *epoch)
 static void reset(struct epoch *epoch)
 {
 	npu_model_reset(epoch->host->model);
+	epoch->begun = npu_model_time(epoch->host->model);
 	look(epoch);
 	for (unsigned int i = 0; i < epoch->reference.queues; i++)
 		host_ring(epoch->host, i);
