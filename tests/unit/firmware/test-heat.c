@@ -321,6 +321,28 @@ static void test_idle(void **state)
 	host_destroy(host);
 }
 
+/* A sample that comes while the firmware executes waits for an instruction, not for a turn. */
+static void test_busy_core(void **state)
+{
+	struct host *host = begin("npu-v3");
+	struct npu_message ping = { .kind = NPU_MESSAGE_PING };
+	uint64_t sample;
+
+	(void)state;
+	host_idle(host, LIMIT);
+	for (uint64_t before = 50; before < 500; before += 7) {
+		sample = npu_model_time(host->model) / SAMPLE * SAMPLE + 2 * SAMPLE;
+		npu_model_skip(host->model, sample - before - npu_model_time(host->model));
+		host_post(host, &ping);
+		npu_model_run(host->model, 100000);
+		assert_true(npu_model_time(host->model) > sample);
+		assert_in_range(host->model->heat.accounted, sample, sample + 3);
+		assert_int_equal(host_reply(host, &ping), NPU_ERROR_NONE);
+		host_idle(host, LIMIT);
+	}
+	host_destroy(host);
+}
+
 /* Whether the host may make this write yet; always, but in a replay. */
 static void await_turn(struct host *host, uint32_t offset, uint32_t value, uint64_t step)
 {
@@ -424,6 +446,7 @@ int main(int count, char **arguments)
 		cmocka_unit_test(test_first_resort),
 		cmocka_unit_test(test_cycles),
 		cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_busy_core),
 		cmocka_unit_test(test_replay),
 	};
 	int failed;
