@@ -385,6 +385,7 @@ void npu_reset_release(struct npu_device *ndev);
 void npu_reset_never(struct npu_device *ndev);
 extern const struct attribute_group npu_reset_group;
 extern const struct attribute_group npu_info_group;
+u32 npu_info_clock_hz(struct npu_device *ndev);
 void npu_reset_init(struct npu_device *ndev);
 bool npu_reset_wait(struct npu_device *ndev);
 bool npu_reset_end(struct npu_device *ndev);

@@ -1,17 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the device says of heat and clock, by hwmon. It has no sensors that could be read: its clock
- * is one of its properties, and of its temperature it tells when that was too high to go on.
+ * What the device says of heat, power and clock, by hwmon. Nobody who reads wakes it: sensors of a
+ * device that sleeps say nothing.
  */
 #include <linux/hwmon.h>
 #include <linux/sysfs.h>
 
 #include "npu_device.h"
 
+/* Devices before 3.4 tell when they were too hot, and no more. The device is awake. */
 static umode_t npu_hwmon_is_visible(const void *data, enum hwmon_sensor_types type, u32 attr,
 				    int channel)
 {
-	return 0444;
+	const struct npu_device *ndev = data;
+
+	if (type == hwmon_temp && attr == hwmon_temp_emergency_alarm)
+		return 0444;
+	return readl(ndev->regs + NPU_REG_CLOCK_POINTS) ? 0444 : 0;
+}
+
+/* The register, and how much of hwmon's unit one of it is. */
+static u32 npu_hwmon_register(enum hwmon_sensor_types type, u32 attr, long *unit)
+{
+	*unit = 1;
+	if (type == hwmon_power) {
+		*unit = 1000;
+		return NPU_REG_POWER;
+	}
+	switch (attr) {
+	case hwmon_temp_input:
+		return NPU_REG_TEMPERATURE;
+	case hwmon_temp_max:
+		return NPU_REG_HEAT_HOT;
+	case hwmon_temp_max_hyst:
+		return NPU_REG_HEAT_COOL;
+	default:
+		return NPU_REG_HEAT_TRIP;
+	}
 }
 
 /* As alarms are: whoever reads it has seen it. */
@@ -19,10 +44,19 @@ static int npu_hwmon_read(struct device *dev, enum hwmon_sensor_types type, u32 
 			  long *value)
 {
 	struct npu_device *ndev = dev_get_drvdata(dev);
+	long unit;
+	u32 reg;
+	int idx;
 
-	if (type != hwmon_temp || attr != hwmon_temp_emergency_alarm)
-		return -EOPNOTSUPP;
-	*value = xchg(&ndev->tripped, false);
+	if (type == hwmon_temp && attr == hwmon_temp_emergency_alarm) {
+		*value = xchg(&ndev->tripped, false);
+		return 0;
+	}
+	if (npu_device_enter_awake(ndev, &idx))
+		return -ENODATA;
+	reg = npu_hwmon_register(type, attr, &unit);
+	*value = (s32)npu_read(ndev, reg) * unit;
+	npu_device_exit(ndev, idx);
 	return 0;
 }
 
@@ -32,7 +66,9 @@ static const struct hwmon_ops npu_hwmon_ops = {
 };
 
 static const struct hwmon_channel_info * const npu_hwmon_channels[] = {
-	HWMON_CHANNEL_INFO(temp, HWMON_T_EMERGENCY_ALARM),
+	HWMON_CHANNEL_INFO(temp, HWMON_T_INPUT | HWMON_T_MAX | HWMON_T_MAX_HYST |
+				 HWMON_T_EMERGENCY | HWMON_T_EMERGENCY_ALARM),
+	HWMON_CHANNEL_INFO(power, HWMON_P_INPUT),
 	NULL
 };
 
@@ -44,9 +80,7 @@ static const struct hwmon_chip_info npu_hwmon_chip = {
 /* Clocks are not among what hwmon knows. */
 static ssize_t freq1_input_show(struct device *dev, struct device_attribute *attr, char *text)
 {
-	struct npu_device *ndev = dev_get_drvdata(dev);
-
-	return sysfs_emit(text, "%u\n", ndev->caps.clock_hz);
+	return sysfs_emit(text, "%u\n", npu_info_clock_hz(dev_get_drvdata(dev)));
 }
 static DEVICE_ATTR_RO(freq1_input);
 

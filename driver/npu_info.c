@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the device is and does, as files of sysfs: Documentation/driver/sysfs-driver-npu. */
 #include <linux/device.h>
-#include <linux/pm_runtime.h>
 #include <linux/sysfs.h>
 
 #include "npu_account.h"
@@ -29,13 +28,31 @@ static ssize_t npu_busy_time_us_show(struct device *dev, struct device_attribute
 }
 static DEVICE_ATTR_RO(npu_busy_time_us);
 
+/**
+ * npu_info_clock_hz() - the clock of this moment
+ * @ndev: the device, which is not woken up
+ *
+ * Return: Hz; 0 of a device that sleeps, or is dead.
+ */
+u32 npu_info_clock_hz(struct npu_device *ndev)
+{
+	u32 point, hz = ndev->caps.clock_hz;
+	int idx;
+
+	if (npu_device_enter_awake(ndev, &idx))
+		return 0;
+	point = npu_read(ndev, NPU_REG_CLOCK) >> NPU_CLOCK_NOW_SHIFT & 0xff;
+	/* A device that has none has its clock. */
+	if (point < npu_read(ndev, NPU_REG_CLOCK_POINTS))
+		hz = npu_read(ndev, NPU_REG_CLOCK_POINT_HZ(point));
+	npu_device_exit(ndev, idx);
+	return hz;
+}
+
 static ssize_t npu_current_frequency_mhz_show(struct device *dev, struct device_attribute *attr,
 					      char *text)
 {
-	struct npu_device *ndev = dev_get_drvdata(dev);
-
-	return sysfs_emit(text, "%u\n",
-			  pm_runtime_suspended(dev) ? 0 : ndev->caps.clock_hz / 1000000);
+	return sysfs_emit(text, "%u\n", npu_info_clock_hz(dev_get_drvdata(dev)) / 1000000);
 }
 static DEVICE_ATTR_RO(npu_current_frequency_mhz);
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* What the device says of itself by hwmon. That it became too hot: campaign_reset hot. */
+#include <limits.h>
+
 #include "hwmon.h"
 #include "power.h"
 
@@ -33,12 +35,30 @@ TEST_F(hwmon, says_what_it_is)
 	EXPECT_STREQ("0", self->text);
 }
 
+static long sensor(const char *file)
+{
+	char text[64];
+
+	hwmon_read(file, text, sizeof(text));
+	return *text ? strtol(text, NULL, 10) : LONG_MIN;
+}
+
+/* As the manual has it: the air of 25 degrees at least, and never more than 85 with it. */
+TEST_F(hwmon, sensors)
+{
+	EXPECT_EQ(95000, sensor("temp1_max"));
+	EXPECT_EQ(85000, sensor("temp1_max_hyst"));
+	EXPECT_EQ(110000, sensor("temp1_emergency"));
+	EXPECT_LE(25000, sensor("temp1_input"));
+	EXPECT_GE(85000, sensor("temp1_input"));
+	EXPECT_LE(0, sensor("power1_input"));
+	EXPECT_EQ(0, sensor("power1_input") % 1000);
+}
+
 /* No sensor, no value. */
 TEST_F(hwmon, says_no_more_than_it_knows)
 {
-	static const char *const nothing[] = {
-		"temp1_input", "temp1_crit", "power1_input", "in0_input", "energy1_input",
-	};
+	static const char *const nothing[] = { "temp1_crit", "in0_input", "energy1_input" };
 	char path[512];
 	unsigned int i;
 
@@ -67,8 +87,9 @@ TEST_F(hwmon, leaves_the_device_asleep)
 	ASSERT_TRUE(power_wait_asleep(now_ns() + 20000 * MILLISECOND));
 	hwmon_read("temp1_emergency_alarm", self->text, sizeof(self->text));
 	EXPECT_STREQ("0", self->text);
-	hwmon_read("freq1_input", self->text, sizeof(self->text));
-	EXPECT_STRNE("", self->text);
+	EXPECT_EQ(0, sensor("freq1_input"));
+	EXPECT_EQ(LONG_MIN, sensor("temp1_input"));
+	EXPECT_EQ(LONG_MIN, sensor("power1_input"));
 	EXPECT_TRUE(power_asleep());
 }
 
