@@ -76,7 +76,7 @@ static const struct npu_coredump_cause cause = {
 
 static const struct npu_coredump_system system_is = {
 	.device = "0000:00:04.0", .kernel = "7.3.4", .firmware = "npu-fw 0.1", .config = "npu-v3",
-	.driver = 1 << 16, .hardware = NPU_HW_VERSION, .firmware_abi = 1 << 16 | 2,
+	.driver = 1 << 16, .hardware = 3 << 16 | 3, .firmware_abi = 1 << 16 | 2,
 	.driver_abi = 1 << 16 | 2, .page_bytes = 4096,
 };
 
