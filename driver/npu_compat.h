@@ -9,6 +9,7 @@
 
 #include <drm/drm_device.h>
 #include <drm/drm_gem.h>
+#include <net/devlink.h>
 
 /* Processor and device work on the same memory, not on copies: it may be mapped more than once. */
 #ifdef DMA_ATTR_REQUIRE_COHERENT
@@ -65,6 +66,20 @@ static void name(struct io_tw_req req, io_tw_token_t token)				\
 static void name(struct io_uring_cmd *cmd, unsigned int issue_flags)			\
 {											\
 	function(cmd, issue_flags);							\
+}
+#endif
+
+#if IS_ENABLED(CONFIG_NET_DEVLINK)
+static inline struct devlink_health_reporter *
+npu_health_reporter_create(struct devlink *devlink, const struct devlink_health_reporter_ops *ops,
+			   u64 grace_ms, void *priv)
+{
+#ifdef NPU_HAVE_HEALTH_REPORTER_OF_3
+	/* That of the operations, which is none. */
+	return devlink_health_reporter_create(devlink, ops, priv);
+#else
+	return devlink_health_reporter_create(devlink, ops, grace_ms, priv);
+#endif
 }
 #endif
 

@@ -432,15 +432,19 @@ int npu_context_destroy_ioctl(struct drm_device *drm, void *data, struct drm_fil
  */
 void npu_context_fault(struct npu_context *ctx, const struct npu_fault *fault)
 {
+	u32 error = (le32_to_cpu(fault->header) >> 8) & 0xff;
+
 	trace_npu_fault(ctx, fault);
 	atomic64_inc(&ctx->account->faults);
 	spin_lock(&ctx->wait_lock);
 	ctx->fault[ctx->faults++ % NPU_FAULTS_KEPT] = *fault;
 	npu_notice_check(ctx);
 	spin_unlock(&ctx->wait_lock);
-	/* Of others the firmware says nothing. */
-	if (((le32_to_cpu(fault->header) >> 8) & 0xff) == NPU_ERROR_BUDGET)
+	/* Of other faults the firmware says nothing. */
+	if (error == NPU_ERROR_BUDGET)
 		npu_log_follow_soon(ctx->ndev);
+	else if (error == NPU_ERROR_ECC)
+		npu_devlink_ecc(ctx->ndev);
 }
 
 /* The newest fault, or the newest of a task. */

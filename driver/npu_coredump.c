@@ -137,6 +137,24 @@ void npu_coredump_look(struct npu_device *ndev, bool answers, bool again, const 
 		schedule_work(&core->work);
 }
 
+/**
+ * npu_coredump_tell() - the registers that were noted for the last dump
+ * @ndev: the device
+ * @tell: is called with each, and sleeps for nobody
+ * @to: handed on
+ */
+void npu_coredump_tell(struct npu_device *ndev, void (*tell)(void *to, u32 offset, u32 value),
+		       void *to)
+{
+	const struct npu_core *core = ndev->core;
+	u32 i;
+
+	guard(mutex)(&ndev->stop_lock);
+	for (i = 0; i < core->count; i++)
+		tell(to, le32_to_cpu(core->registers[i].offset),
+		     le32_to_cpu(core->registers[i].value));
+}
+
 /* ----------------------------------------------------------------------------- writing it */
 
 /**

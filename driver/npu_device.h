@@ -28,6 +28,7 @@ struct drm_file;
 struct npu_account;
 struct npu_context;
 struct npu_core;
+struct npu_devlink;
 struct npu_queue;
 struct pci_dev;
 
@@ -194,6 +195,8 @@ struct npu_device {
 	struct npu_core *core;
 	/** @log: the firmware's */
 	struct npu_log log;
+	/** @devlink: its instance of devlink, or NULL */
+	struct npu_devlink *devlink;
 	/** @hwmon: its device of hwmon, or NULL */
 	struct device *hwmon;
 	/** @tripped: it became too hot, and nobody has read so */
@@ -391,6 +394,7 @@ bool npu_reset_wait(struct npu_device *ndev);
 bool npu_reset_end(struct npu_device *ndev);
 void npu_reset_cancel(struct npu_device *ndev);
 void npu_device_die(struct npu_device *ndev, const char *why);
+int npu_reset_by_request(struct npu_device *ndev);
 
 /* npu_pci.c */
 int npu_pci_register(void);
@@ -446,6 +450,8 @@ static inline void npu_hwmon_look(struct npu_device *ndev) { }
 int npu_coredump_init(struct npu_device *ndev);
 void npu_coredump_look(struct npu_device *ndev, bool answers, bool again, const char *why);
 void npu_coredump_make(struct npu_device *ndev);
+void npu_coredump_tell(struct npu_device *ndev, void (*tell)(void *to, u32 offset, u32 value),
+		       void *to);
 void npu_coredump_end(struct npu_device *ndev);
 
 /* npu_log.c */
@@ -457,6 +463,19 @@ void npu_log_follow(struct npu_device *ndev);
 void npu_log_follow_soon(struct npu_device *ndev);
 u32 npu_log_copy(struct npu_device *ndev, char *to);
 void npu_log_end(struct npu_device *ndev);
+
+/* npu_devlink.c */
+#if IS_ENABLED(CONFIG_NET_DEVLINK)
+void npu_devlink_init(struct npu_device *ndev);
+void npu_devlink_failed(struct npu_device *ndev, const char *why);
+void npu_devlink_ecc(struct npu_device *ndev);
+void npu_devlink_end(struct npu_device *ndev);
+#else
+static inline void npu_devlink_init(struct npu_device *ndev) { }
+static inline void npu_devlink_failed(struct npu_device *ndev, const char *why) { }
+static inline void npu_devlink_ecc(struct npu_device *ndev) { }
+static inline void npu_devlink_end(struct npu_device *ndev) { }
+#endif
 
 /* npu_fdinfo.c */
 void npu_fdinfo_show(struct drm_printer *p, struct drm_file *file);

@@ -356,6 +356,7 @@ int npu_device_init(struct npu_device *ndev)
 		return ret;
 	npu_debugfs_init(ndev);
 	npu_hwmon_init(ndev);
+	npu_devlink_init(ndev);
 	npu_power_begin(ndev);
 	ndev->recoverable = true;
 	return 0;
@@ -529,7 +530,9 @@ void npu_device_remove(struct npu_device *ndev)
 	npu_device_wake_all(ndev, -ENODEV);
 	drm_dev_unplug(&ndev->drm);
 	npu_reset_cancel(ndev);
+	npu_irq_wait(ndev);
 	npu_coredump_end(ndev);
+	npu_devlink_end(ndev);
 	npu_backstop_end(ndev);
 	npu_log_end(ndev);
 	npu_doorbell_revoke_all(ndev);

@@ -46,6 +46,11 @@ static bool npu_reset_decide(struct npu_device *ndev, const char *why)
 	smp_wmb();
 	WRITE_ONCE(ndev->dead, true);
 	npu_coredump_look(ndev, there, again, why);
+	/* One that is reset is told of when that is over. */
+	if (!again) {
+		WRITE_ONCE(ndev->reset_reason, why);
+		npu_devlink_failed(ndev, why);
+	}
 	if (there) {
 		npu_param_keep_counters(ndev);
 		npu_hwmon_look(ndev);
@@ -227,6 +232,7 @@ static void npu_reset_work(struct work_struct *work)
 		trace_npu_reset(ndev, NPU_RESET_WORKS, ndev->reset_reason);
 		drm_info(&ndev->drm, "the device works again after a reset\n");
 		npu_reset_tell(ndev, "none");
+		npu_devlink_failed(ndev, ndev->reset_reason);
 	}
 	drm_dev_exit(idx);
 }
@@ -345,11 +351,14 @@ static ssize_t npu_reset_reason_show(struct device *dev, struct device_attribute
 }
 static DEVICE_ATTR_RO(npu_reset_reason);
 
-/* Anything that is written resets the device, and the write ends when it works again. */
-static ssize_t npu_reset_store(struct device *dev, struct device_attribute *attr,
-			       const char *text, size_t bytes)
+/**
+ * npu_reset_by_request() - somebody wants the device to be reset
+ * @ndev: the device; no lock that a reset takes is held
+ *
+ * Return: 0 when it works again; -ENODEV (it does not, or was dead before), -EIO.
+ */
+int npu_reset_by_request(struct npu_device *ndev)
 {
-	struct npu_device *ndev = dev_get_drvdata(dev);
 	int ret, idx;
 
 	ret = npu_device_enter(ndev, &idx);
@@ -362,7 +371,14 @@ static ssize_t npu_reset_store(struct device *dev, struct device_attribute *attr
 	npu_reset_wait(ndev);
 	if (npu_device_is_gone(ndev))
 		return -ENODEV;
-	return npu_device_is_dead(ndev) ? -EIO : bytes;
+	return npu_device_is_dead(ndev) ? -EIO : 0;
+}
+
+/* Anything that is written resets the device, and the write ends when it works again. */
+static ssize_t npu_reset_store(struct device *dev, struct device_attribute *attr,
+			       const char *text, size_t bytes)
+{
+	return npu_reset_by_request(dev_get_drvdata(dev)) ?: bytes;
 }
 static DEVICE_ATTR_WO(npu_reset);
 
