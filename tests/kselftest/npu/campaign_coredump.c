@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
  * Works on a device that fails once, as npu-device --fault makes it do, until its context is lost; the
- * core dump must say why, and name this process.
- * usage: campaign_coredump guilty|innocent working|dead REASON
+ * core dump must say why, and name this process, and the health reporter of devlink that it belongs to
+ * be told when it is over.
+ * usage: campaign_coredump guilty|innocent working|dead REPORTER REASON
  */
 #include <limits.h>
 
 #include "campaign_work.h"
 #include "coredump.h"
+#include "devlink.h"
 #include "program.h"
 
 /* A program that does nothing, for one cluster. */
@@ -136,6 +138,22 @@ static bool check_dump(const struct worker *worker, const char *state, const cha
 	return fine & campaign_result(find_packets(&dump, context.index), "it has packets");
 }
 
+static bool check_report(const char *reporter, bool dead)
+{
+	static struct devlink link;
+	int64_t end = now_ns() + 60 * SECOND;
+	uint64_t reports = 0;
+	bool healthy = false;
+	int ret = devlink_open(&link);
+
+	while (!ret && !reports && now_ns() < end) {
+		usleep(10000);
+		ret = devlink_health(&link, reporter, &reports, &healthy);
+	}
+	return campaign_result(!ret && reports == 1 && healthy == !dead,
+			       "the reporter of %s is told once", reporter);
+}
+
 int main(int argc, char **argv)
 {
 	struct worker worker = { .dice = 1, .fd = npu_open() };
@@ -143,7 +161,7 @@ int main(int argc, char **argv)
 	int ret = 0;
 	bool fine;
 
-	if (argc != 4)
+	if (argc != 5)
 		return 2;
 	dump_discard();
 	if (work_open(&worker) || bind_program(&worker))
@@ -151,8 +169,9 @@ int main(int argc, char **argv)
 	while (!ret && now_ns() < end)
 		ret = work_once(&worker);
 	fine = campaign_result(ret, "the context is lost: %s", strerrorname_np(-ret) ?: "it is not");
-	fine &= check_dump(&worker, argv[1], argv[3], !strcmp(argv[2], "dead"));
+	fine &= check_dump(&worker, argv[1], argv[4], !strcmp(argv[2], "dead"));
 	fine &= wait_for_state(argv[2]);
+	fine &= check_report(argv[3], !strcmp(argv[2], "dead"));
 	npu_lane_unmap(&worker.lane);
 	return fine ? 0 : 1;
 }
