@@ -88,7 +88,8 @@ struct top_queue {
 
 struct top_model {
 	size_t process;
-	int64_t read_ns; /* as of a queue */
+	int64_t begin_ns; /* CLOCK_MONOTONIC: its counts are of a moment from then on */
+	int64_t read_ns; /* as of a queue: until then */
 	uint32_t page;
 	size_t queue; /* TOP_NO_ROW: none */
 	struct npurt_stats_model row;

@@ -13,6 +13,18 @@
 #include "page.h"
 #include "source.h"
 
+/*
+ * Who is held up while it reads cannot tell of which moment the counts are. Reading takes far less;
+ * after some tries it has to do.
+ */
+#define READ_NS 2000000
+#define READ_TRIES 5
+
+/* CLOCK_MONOTONIC; somewhere in between a page was read. */
+struct moment {
+	int64_t begin_ns, end_ns;
+};
+
 /* A process that lives has looked after its page within this. */
 #define FROZEN_NS 3000000000ll
 
@@ -154,7 +166,7 @@ static size_t add_process(struct top_sample *sample, const struct npurt_stats_pa
 }
 
 static void add_queues(struct top_sample *sample, const struct npurt_stats_page *page,
-		       uint32_t number, int64_t read_ns, size_t process)
+		       uint32_t number, const struct moment *moment, size_t process)
 {
 	bool has_engines = sample->process[process].has_engines;
 	uint32_t i;
@@ -167,7 +179,7 @@ static void add_queues(struct top_sample *sample, const struct npurt_stats_page 
 		queue = top_add_queue(sample);
 		queue->process = process;
 		queue->page = number;
-		queue->read_ns = read_ns;
+		queue->read_ns = moment->end_ns;
 		queue->beat_ns = page->beat_ns;
 		queue->row = page->queue[i];
 		/* The kernel has said it of a process that it knows. */
@@ -181,7 +193,7 @@ static void add_queues(struct top_sample *sample, const struct npurt_stats_page 
 }
 
 static void add_models(struct top_sample *sample, const struct npurt_stats_page *page,
-		       uint32_t number, int64_t read_ns, size_t process, size_t first_queue)
+		       uint32_t number, const struct moment *moment, size_t process, size_t first_queue)
 {
 	uint32_t i;
 	size_t j;
@@ -194,7 +206,8 @@ static void add_models(struct top_sample *sample, const struct npurt_stats_page 
 		model = top_add_model(sample);
 		model->process = process;
 		model->page = number;
-		model->read_ns = read_ns;
+		model->begin_ns = moment->begin_ns;
+		model->read_ns = moment->end_ns;
 		model->row = page->model[i];
 		model->queue = TOP_NO_ROW;
 		for (j = first_queue; j < sample->queues; j++) {
@@ -205,15 +218,15 @@ static void add_models(struct top_sample *sample, const struct npurt_stats_page 
 }
 
 static void add_page(struct top_sample *sample, const struct npurt_stats_page *page, uid_t owner,
-		     uint32_t number, int64_t read_ns)
+		     uint32_t number, const struct moment *moment)
 {
 	size_t device = find_device(sample, page), process, first_queue = sample->queues;
 
 	if (device == TOP_NO_ROW)
 		device = add_device(sample, page, owner, number);
 	process = add_process(sample, page, owner, device);
-	add_queues(sample, page, number, read_ns, process);
-	add_models(sample, page, number, read_ns, process, first_queue);
+	add_queues(sample, page, number, moment, process);
+	add_models(sample, page, number, moment, process, first_queue);
 	if (sample->process[process].left_out)
 		top_add_note(sample,
 			     "process %u has %" PRIu64
@@ -229,6 +242,22 @@ static uint32_t page_number(const char *name)
 	return (uint32_t)strtoul(dot + 1, NULL, 10);
 }
 
+static enum top_page_verdict read_timed(int fd, struct npurt_stats_page *page, uid_t *owner,
+					struct moment *moment)
+{
+	enum top_page_verdict verdict;
+	int i = 0;
+
+	do {
+		memset(page, 0, sizeof(*page));
+		moment->begin_ns = top_now();
+		verdict = top_page_read(fd, page, owner);
+		/* Not when the sample was begun: on a busy machine that may be long ago. */
+		moment->end_ns = top_now();
+	} while (moment->end_ns - moment->begin_ns > READ_NS && ++i < READ_TRIES);
+	return verdict;
+}
+
 static void collect_one(int folder, const char *name, struct npurt_stats_page *page,
 			struct top_sample *sample)
 {
@@ -241,7 +270,7 @@ static void collect_one(int folder, const char *name, struct npurt_stats_page *p
 	};
 	enum top_page_verdict verdict;
 	char shown[64];
-	int64_t read_ns;
+	struct moment moment;
 	uid_t owner;
 	int fd;
 
@@ -249,13 +278,10 @@ static void collect_one(int folder, const char *name, struct npurt_stats_page *p
 	fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return;
-	memset(page, 0, sizeof(*page));
-	verdict = top_page_read(fd, page, &owner);
-	/* Now, and not when the sample was begun: on a busy machine that may be long ago. */
-	read_ns = top_now();
+	verdict = read_timed(fd, page, &owner, &moment);
 	close(fd);
 	if (verdict == TOP_PAGE_GOOD && is_alive(sample, page, owner)) {
-		add_page(sample, page, owner, page_number(name), read_ns);
+		add_page(sample, page, owner, page_number(name), &moment);
 	} else if (verdict != TOP_PAGE_GOOD) {
 		snprintf(shown, sizeof(shown), "%.63s", name);
 		top_clean_text(shown, sizeof(shown));

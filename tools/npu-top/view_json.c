@@ -180,6 +180,7 @@ static struct json_object *model(const struct top_rates *rates, size_t index)
 	add_place(to, rates->now, row->process);
 	add_text(to, "name", now->name);
 	add_count(to, "read_ns", (uint64_t)row->read_ns);
+	add_count(to, "read_begin_ns", (uint64_t)row->begin_ns);
 	add_text(to, "kind", now->kind == NPURT_STATS_GRAPH ? "graph" : "model");
 	add_count(to, "page", row->page);
 	add_count(to, "number", now->number);
