@@ -18,6 +18,18 @@ result() {
 	fi
 }
 
+# says TEXT COMMAND...: the command must succeed, and say the text
+says() {
+	text=$1
+	shift
+	told=$("$@" 2>&1) || {
+		echo "it failed: $told"
+		return 1
+	}
+	echo "expected '$text', got: $told"
+	echo "$told" | grep -q "$text"
+}
+
 has_kmemleak() {
 	[ -e /sys/kernel/debug/kmemleak ]
 }

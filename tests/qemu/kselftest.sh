@@ -20,17 +20,6 @@ refused() {
 	echo "$told" | grep -q "$text"
 }
 
-says() {
-	text=$1
-	shift
-	told=$("$@" 2>&1) || {
-		echo "it failed: $told"
-		return 1
-	}
-	echo "expected '$text', got: $told"
-	echo "$told" | grep -q "$text"
-}
-
 # What driver/udev/60-npu.rules goes by.
 rule_matches() {
 	[ "$(basename "$(readlink /sys/class/accel/accel0/subsystem)")" = accel ] &&
