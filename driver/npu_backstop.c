@@ -95,12 +95,9 @@ static void npu_backstop_work(struct work_struct *work)
 	struct npu_context *ctx;
 	unsigned long since = jiffies;
 	bool some = false;
-	u32 i;
+	u32 index = 0;
 
-	for (i = 0; i < NPU_CONTEXTS_MAX; i++) {
-		ctx = npu_context_get_by_index(ndev, i);
-		if (!ctx)
-			continue;
+	while ((ctx = npu_context_next(ndev, &index))) {
 		some |= npu_backstop_context(ctx, &since);
 		npu_context_put(ctx);
 	}

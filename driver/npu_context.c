@@ -167,6 +167,22 @@ struct npu_context *npu_context_get_by_index(struct npu_device *ndev, u32 index)
 	return ctx;
 }
 
+/**
+ * npu_context_next() - each of the device's contexts in turn
+ * @ndev: the device
+ * @index: hardware number to begin with, 0 at first; is set to the one behind
+ *
+ * Return: the context with a reference, NULL when there are no more.
+ */
+struct npu_context *npu_context_next(struct npu_device *ndev, u32 *index)
+{
+	struct npu_context *ctx = NULL;
+
+	while (!ctx && *index < NPU_CONTEXTS_MAX)
+		ctx = npu_context_get_by_index(ndev, (*index)++);
+	return ctx;
+}
+
 static int npu_context_take_index(struct npu_context *ctx)
 {
 	struct npu_device *ndev = ctx->ndev;

@@ -169,6 +169,7 @@ struct npu_queue {
 
 /* npu_context.c */
 struct npu_context *npu_context_get(struct npu_file *file, u32 id);
+struct npu_context *npu_context_next(struct npu_device *ndev, u32 *index);
 struct npu_context *npu_context_get_by_index(struct npu_device *ndev, u32 index);
 void npu_context_put(struct npu_context *ctx);
 void npu_context_shut(struct npu_context *ctx);

@@ -306,12 +306,9 @@ static void npu_core_contexts(struct npu_core_text *text, struct npu_device *nde
 			      void (*put)(struct npu_core_text *text, struct npu_context *ctx))
 {
 	struct npu_context *ctx;
-	u32 i;
+	u32 index = 0;
 
-	for (i = 0; i < NPU_CONTEXTS_MAX; i++) {
-		ctx = npu_context_get_by_index(ndev, i);
-		if (!ctx)
-			continue;
+	while ((ctx = npu_context_next(ndev, &index))) {
 		put(text, ctx);
 		npu_context_put(ctx);
 	}

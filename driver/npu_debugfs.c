@@ -103,12 +103,9 @@ static int npu_contexts_show(struct seq_file *to, void *unused)
 {
 	struct npu_device *ndev = to->private;
 	struct npu_context *ctx;
-	u32 i;
+	u32 index = 0;
 
-	for (i = 0; i < NPU_CONTEXTS_MAX; i++) {
-		ctx = npu_context_get_by_index(ndev, i);
-		if (!ctx)
-			continue;
+	while ((ctx = npu_context_next(ndev, &index))) {
 		npu_context_show(to, ctx);
 		npu_context_put(ctx);
 	}

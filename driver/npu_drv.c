@@ -488,13 +488,10 @@ void npu_device_stop(struct npu_device *ndev)
 void npu_device_wake_all(struct npu_device *ndev, int error)
 {
 	struct npu_context *ctx;
-	u32 i;
+	u32 index = 0;
 
 	npu_mailbox_cancel(ndev);
-	for (i = 0; i < NPU_CONTEXTS_MAX; i++) {
-		ctx = npu_context_get_by_index(ndev, i);
-		if (!ctx)
-			continue;
+	while ((ctx = npu_context_next(ndev, &index))) {
 		npu_semaphore_fail(ctx, error, DRM_NPU_CTX_INNOCENT);
 		npu_context_put(ctx);
 	}
@@ -523,7 +520,7 @@ void npu_device_shutdown(struct npu_device *ndev)
 void npu_device_remove(struct npu_device *ndev)
 {
 	struct npu_context *ctx;
-	u32 i;
+	u32 index = 0;
 
 	npu_power_end(ndev);
 	npu_reset_end(ndev);
@@ -537,10 +534,7 @@ void npu_device_remove(struct npu_device *ndev)
 	npu_log_end(ndev);
 	npu_doorbell_revoke_all(ndev);
 	npu_device_stop(ndev);
-	for (i = 0; i < NPU_CONTEXTS_MAX; i++) {
-		ctx = npu_context_get_by_index(ndev, i);
-		if (!ctx)
-			continue;
+	while ((ctx = npu_context_next(ndev, &index))) {
 		npu_semaphore_fail(ctx, -ENODEV, DRM_NPU_CTX_INNOCENT);
 		npu_context_shut(ctx);
 		npu_context_put(ctx);

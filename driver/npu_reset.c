@@ -144,12 +144,9 @@ bool npu_reset_end(struct npu_device *ndev)
 static void npu_reset_contexts(struct npu_device *ndev)
 {
 	struct npu_context *ctx;
-	u32 i;
+	u32 index = 0;
 
-	for (i = 0; i < NPU_CONTEXTS_MAX; i++) {
-		ctx = npu_context_get_by_index(ndev, i);
-		if (!ctx)
-			continue;
+	while ((ctx = npu_context_next(ndev, &index))) {
 		npu_semaphore_fail(ctx, -EIO, DRM_NPU_CTX_INNOCENT);
 		npu_context_shut(ctx);
 		npu_context_put(ctx);

@@ -7,41 +7,9 @@
  */
 #include <limits.h>
 
-#include "campaign_work.h"
+#include "campaign_program.h"
 #include "coredump.h"
 #include "devlink.h"
-#include "program.h"
-
-/* A program that does nothing, for one cluster. */
-static int bind_program(struct worker *worker)
-{
-	struct drm_npu_bind_op op = {
-		.flags = DRM_NPU_BIND_READ | DRM_NPU_BIND_EXEC, .va = EXTRA_VA, .bytes = PAGE,
-		.handle = npu_buffer(worker->fd, PAGE),
-	};
-	void *memory = op.handle ? npu_map(worker->fd, op.handle, PAGE) : MAP_FAILED;
-	struct code code;
-
-	if (memory == MAP_FAILED)
-		return -ENOMEM;
-	code_begin(&code, memory, 1, 0, 0);
-	code.header->entry[0] = code.header->bytes;
-	code_emit(&code, INSN(.opcode = NPU_OP_END));
-	munmap(memory, PAGE);
-	return npu_bind_ops(worker->fd, worker->lane.ctx, &op, 1);
-}
-
-static void put_program(struct worker *worker)
-{
-	const struct npu_packet_exec exec = {
-		.header = NPU_PACKET_HEADER(NPU_PACKET_EXEC, 0, 0),
-		.task_id = (uint32_t)worker->lane.written,
-		.program = EXTRA_VA, .budget = 1000000, .signal_sem = NPU_SEM_NONE,
-		.wait_sem = { NPU_SEM_NONE, NPU_SEM_NONE },
-	};
-
-	npu_lane_put(&worker->lane, &exec);
-}
 
 /* The firmware is needed for contexts only, once a queue runs. */
 static int make_and_break(struct worker *worker)
@@ -57,25 +25,13 @@ static int work_once(struct worker *worker)
 {
 	int ret;
 
-	put_program(worker);
+	work_put_program(worker);
 	ret = work_run(worker);
 	if (!ret && !(worker->signalled % 8))
 		ret = make_and_break(worker);
 	if (!ret)
 		ret = npu_bind(worker->fd, worker->lane.ctx, worker->data, EXTRA_VA + PAGE, PAGE);
 	return ret ?: npu_unbind(worker->fd, worker->lane.ctx, EXTRA_VA + PAGE, PAGE);
-}
-
-static bool find_context(const struct coredump *dump, uint32_t id,
-			 struct npu_coredump_context *context)
-{
-	uint32_t i;
-
-	for (i = 0; dump_entry(dump, NPU_COREDUMP_CONTEXTS, 0, i, context, sizeof(*context)); i++) {
-		if (context->id == id && context->pid == (uint32_t)getpid())
-			return true;
-	}
-	return false;
 }
 
 static bool find_packets(const struct coredump *dump, uint32_t context)
@@ -130,7 +86,7 @@ static bool check_dump(const struct worker *worker, const char *state, const cha
 			       "for this reason: %.128s", cause.reason);
 	fine &= campaign_result(cause.outcome == (dead ? NPU_COREDUMP_DEAD : NPU_COREDUMP_RESET) &&
 					cause.answers == !dead, "it tells the outcome");
-	fine &= campaign_result(find_context(&dump, worker->lane.ctx, &context) &&
+	fine &= campaign_result(dump_find_context(&dump, worker->lane.ctx, &context) &&
 					!strncmp((char *)context.comm, "campaign_coredump", 15) &&
 					context.state == expected &&
 					!(context.flags & NPU_COREDUMP_CONTEXT_ENDING),
@@ -140,16 +96,10 @@ static bool check_dump(const struct worker *worker, const char *state, const cha
 
 static bool check_report(const char *reporter, bool dead)
 {
-	static struct devlink link;
-	int64_t end = now_ns() + 60 * SECOND;
-	uint64_t reports = 0;
-	bool healthy = false;
-	int ret = devlink_open(&link);
+	uint64_t reports;
+	bool healthy;
+	int ret = devlink_wait_report(reporter, &reports, &healthy);
 
-	while (!ret && !reports && now_ns() < end) {
-		usleep(10000);
-		ret = devlink_health(&link, reporter, &reports, &healthy);
-	}
 	return campaign_result(!ret && reports == 1 && healthy == !dead,
 			       "the reporter of %s is told once", reporter);
 }
@@ -164,7 +114,7 @@ int main(int argc, char **argv)
 	if (argc != 5)
 		return 2;
 	dump_discard();
-	if (work_open(&worker) || bind_program(&worker))
+	if (work_open(&worker) || work_bind_program(&worker))
 		return !campaign_result(false, "a context");
 	while (!ret && now_ns() < end)
 		ret = work_once(&worker);

@@ -65,16 +65,10 @@ static bool failed_once(const struct worker *worker)
 
 static bool is_told(void)
 {
-	static struct devlink link;
-	int64_t end = now_ns() + 60 * SECOND;
-	uint64_t reports = 0;
-	bool healthy = false;
-	int ret = devlink_open(&link);
+	uint64_t reports;
+	bool healthy;
+	int ret = devlink_wait_report("ecc", &reports, &healthy);
 
-	while (!ret && !reports && now_ns() < end) {
-		usleep(10000);
-		ret = devlink_health(&link, "ecc", &reports, &healthy);
-	}
 	return !ret && reports == 1 && healthy;
 }
 

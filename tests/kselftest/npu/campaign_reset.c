@@ -9,9 +9,8 @@
  */
 #include <pthread.h>
 
-#include "campaign_work.h"
+#include "campaign_program.h"
 #include "hwmon.h"
-#include "program.h"
 
 #define WORKERS 4
 
@@ -24,36 +23,6 @@ static bool goes_on(void)
 	return npu_sysfs_number("npu_resets") < wanted && now_ns() < end_ns;
 }
 
-/* A program that does nothing, for one cluster, at EXTRA_VA. */
-static int bind_program(struct worker *worker)
-{
-	struct drm_npu_bind_op op = {
-		.flags = DRM_NPU_BIND_READ | DRM_NPU_BIND_EXEC, .va = EXTRA_VA, .bytes = PAGE,
-		.handle = npu_buffer(worker->fd, PAGE),
-	};
-	void *memory = op.handle ? npu_map(worker->fd, op.handle, PAGE) : MAP_FAILED;
-	struct code code;
-
-	if (memory == MAP_FAILED)
-		return -ENOMEM;
-	code_begin(&code, memory, 1, 0, 0);
-	code.header->entry[0] = code.header->bytes;
-	code_emit(&code, INSN(.opcode = NPU_OP_END));
-	munmap(memory, PAGE);
-	return npu_bind_ops(worker->fd, worker->lane.ctx, &op, 1);
-}
-
-static void put_program(struct worker *worker)
-{
-	const struct npu_packet_exec exec = {
-		.header = NPU_PACKET_HEADER(NPU_PACKET_EXEC, 0, 0),
-		.program = EXTRA_VA, .budget = 1000000, .signal_sem = NPU_SEM_NONE,
-		.wait_sem = { NPU_SEM_NONE, NPU_SEM_NONE },
-	};
-
-	npu_lane_put(&worker->lane, &exec);
-}
-
 /* A task on a cluster, and a copy whose result is looked at. */
 static int copy_once(struct worker *worker, unsigned char *data, uint64_t number)
 {
@@ -62,7 +31,7 @@ static int copy_once(struct worker *worker, unsigned char *data, uint64_t number
 
 	memset(data, (int)(number & 0x7f) + 1, bytes);
 	memset(data + DATA_BYTES / 2, 0, bytes);
-	put_program(worker);
+	work_put_program(worker);
 	work_put_copy(&worker->lane, bytes);
 	npu_lane_signal(&worker->lane, 1, 1);
 	ret = npu_wait(worker->fd, worker->lane.ctx, 1, number, now_ns() + 120 * SECOND);
@@ -94,7 +63,7 @@ static int live(struct worker *worker)
 	if (!ret)
 		ret = work_bind_data(worker, &worker->lane);
 	if (!ret)
-		ret = bind_program(worker);
+		ret = work_bind_program(worker);
 	/* The device may have failed just now; of a queue that is gone no doorbell can be mapped. */
 	if (ret == -ENOENT && state_of(worker) == DRM_NPU_CTX_INNOCENT)
 		ret = -EIO;
@@ -174,7 +143,7 @@ static int become_hot(void)
 	int ret = 0;
 	bool fine;
 
-	if (work_open(&worker) || bind_program(&worker))
+	if (work_open(&worker) || work_bind_program(&worker))
 		return !campaign_result(false, "a context");
 	data = npu_map(worker.fd, worker.data, DATA_BYTES);
 	if (data == MAP_FAILED)

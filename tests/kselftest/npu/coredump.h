@@ -90,6 +90,19 @@ static inline int dump_read(struct coredump *dump)
 	return dump->size > NPU_COREDUMP_BYTES_MAX ? -EFBIG : 0;
 }
 
+/* One of this process's contexts, by its number. */
+static inline bool dump_find_context(const struct coredump *dump, uint32_t id,
+				     struct npu_coredump_context *context)
+{
+	uint32_t i;
+
+	for (i = 0; dump_entry(dump, NPU_COREDUMP_CONTEXTS, 0, i, context, sizeof(*context)); i++) {
+		if (context->id == id && context->pid == (uint32_t)getpid())
+			return true;
+	}
+	return false;
+}
+
 /* The kernel forgets a dump that is written to, a little later. */
 static inline void dump_discard(void)
 {

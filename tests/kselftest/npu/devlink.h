@@ -177,4 +177,20 @@ static inline int devlink_health(struct devlink *link, const char *reporter, uin
 	return 0;
 }
 
+/* Waits for a minute at the most until it was told of something, which a worker of the driver's does. */
+static inline int devlink_wait_report(const char *reporter, uint64_t *reports, bool *healthy)
+{
+	static struct devlink link;
+	int64_t end = now_ns() + 60000 * MILLISECOND;
+	int ret = devlink_open(&link);
+
+	*reports = 0;
+	*healthy = false;
+	while (!ret && !*reports && now_ns() < end) {
+		usleep(10000);
+		ret = devlink_health(&link, reporter, reports, healthy);
+	}
+	return ret;
+}
+
 #endif /* NPU_TEST_DEVLINK_H */

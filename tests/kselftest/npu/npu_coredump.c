@@ -57,18 +57,6 @@ static int stand_still(struct npu_lane *lane)
 	return npu_wait(lane->fd, lane->ctx, 1, 12, now_ns() + 60000 * MILLISECOND);
 }
 
-static bool find_context(const struct coredump *dump, uint32_t id,
-			 struct npu_coredump_context *context)
-{
-	uint32_t i;
-
-	for (i = 0; dump_entry(dump, NPU_COREDUMP_CONTEXTS, 0, i, context, sizeof(*context)); i++) {
-		if (context->id == id && context->pid == (uint32_t)getpid())
-			return true;
-	}
-	return false;
-}
-
 static bool find_queue(const struct coredump *dump, uint32_t context,
 		       struct npu_coredump_queue *queue)
 {
@@ -148,7 +136,7 @@ TEST_F(coredump, names_the_process)
 	ASSERT_EQ(0, stand_still(&self->lane));
 	ASSERT_EQ(0, reset());
 	ASSERT_EQ(0, dump_read(&dump));
-	ASSERT_TRUE(find_context(&dump, self->lane.ctx, &context));
+	ASSERT_TRUE(dump_find_context(&dump, self->lane.ctx, &context));
 	EXPECT_EQ(0, memcmp(context.comm, NAME, strlen(NAME)));
 	EXPECT_EQ(getuid(), context.uid);
 	EXPECT_EQ(DRM_NPU_CTX_INNOCENT, context.state);
@@ -218,7 +206,7 @@ TEST_F(coredump, believes_no_ring)
 		control->write_index = indices[i][1];
 		ASSERT_EQ(0, reset());
 		ASSERT_EQ(0, dump_read(&dump));
-		ASSERT_TRUE(find_context(&dump, lane.ctx, &context));
+		ASSERT_TRUE(dump_find_context(&dump, lane.ctx, &context));
 		ASSERT_TRUE(find_queue(&dump, context.index, &queue));
 		EXPECT_EQ(indices[i][0], queue.control.read_index);
 		EXPECT_EQ(indices[i][1], queue.control.write_index);
