@@ -182,7 +182,7 @@ void npu_context_fault(struct npu_context *ctx, const struct npu_fault *fault);
 int npu_context_mmap(struct npu_file *file, struct vm_area_struct *vma, u32 id,
 		     unsigned long first_page);
 
-/* npu_fdinfo.c */
+/* npu_usage.c */
 struct npu_context *npu_usage_begin_end(struct npu_file *file, u32 id);
 void npu_usage_end(struct npu_file *file, struct npu_context *ctx);
 void npu_usage_of_file(struct npu_file *file, struct npu_usage *sum);

@@ -140,19 +140,26 @@ void npu_coredump_look(struct npu_device *ndev, bool answers, bool again, const 
 /**
  * npu_coredump_tell() - the registers that were noted for the last dump
  * @ndev: the device
- * @tell: is called with each, and sleeps for nobody
+ * @tell: is called with each
  * @to: handed on
  */
 void npu_coredump_tell(struct npu_device *ndev, void (*tell)(void *to, u32 offset, u32 value),
 		       void *to)
 {
 	const struct npu_core *core = ndev->core;
-	u32 i;
+	u32 i, count;
+	/* Whoever stops the device waits for nobody who needs memory. */
+	struct npu_coredump_register *registers __free(kfree) =
+		kmalloc(sizeof(core->registers), GFP_KERNEL);
 
-	guard(mutex)(&ndev->stop_lock);
-	for (i = 0; i < core->count; i++)
-		tell(to, le32_to_cpu(core->registers[i].offset),
-		     le32_to_cpu(core->registers[i].value));
+	if (!registers)
+		return;
+	scoped_guard(mutex, &ndev->stop_lock) {
+		count = core->count;
+		memcpy(registers, core->registers, sizeof(core->registers));
+	}
+	for (i = 0; i < count; i++)
+		tell(to, le32_to_cpu(registers[i].offset), le32_to_cpu(registers[i].value));
 }
 
 /* ----------------------------------------------------------------------------- writing it */
@@ -381,14 +388,16 @@ static void npu_core_queues(struct npu_core_text *text, struct npu_device *ndev)
 		npu_core_packets(text, ndev, &queues[i]);
 }
 
-/* The last entries of one of the device's rings that the driver has taken. */
+/* The last entries of one of the device's rings, those that nobody has taken yet included. */
 static void npu_core_ring(struct npu_core_text *text, const struct npu_host_ring *ring,
 			  unsigned int log2, size_t bytes)
 {
-	u32 count = min3(ring->consumer, NPU_CORE_ENTRIES, (u32)BIT(log2));
-	u32 i;
+	u32 end = ring->consumer, count, i;
 
-	for (i = ring->consumer - count; i != ring->consumer; i++)
+	while (end - ring->consumer < BIT(log2) && npu_ring_entry(ring, log2, bytes, end))
+		end++;
+	count = min3(end, NPU_CORE_ENTRIES, (u32)BIT(log2));
+	for (i = end - count; i != end; i++)
 		npu_core_entries(text, ring->entries + (i & (BIT(log2) - 1)) * bytes, bytes, 1);
 }
 
@@ -484,7 +493,9 @@ void npu_coredump_make(struct npu_device *ndev)
 		return;
 	}
 	npu_core_write(&text, ndev);
-	drm_info(&ndev->drm, "a core dump of %zu bytes; npu-ctl coredump explains it\n", text.used);
+	drm_info(&ndev->drm,
+		 "a core dump of %zu bytes is handed on; npu-ctl coredump explains what was kept\n",
+		 text.used);
 	/* Which frees it in the end: at once, where there is one of this device already. */
 	dev_coredumpv(ndev->drm.dev, text.to, text.used, GFP_NOWAIT | __GFP_NOWARN);
 }

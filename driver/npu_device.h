@@ -257,6 +257,8 @@ struct npu_device {
 	u16 sequence;
 	/** @last_sequence: that was used */
 	u16 last_sequence;
+	/** @given_up: the last message had no answer in time; under @mailbox_lock */
+	bool given_up;
 
 	/** @take_lock: one reader of the mailbox at a time */
 	struct mutex take_lock;
@@ -427,6 +429,8 @@ int npu_irq_init(struct npu_device *ndev);
 int npu_irq_request(struct npu_device *ndev, u32 number, int irq, u32 causes);
 void npu_irq_enable(struct npu_device *ndev);
 void npu_irq_drain(struct npu_device *ndev);
+const void *npu_ring_entry(const struct npu_host_ring *ring, unsigned int log2, size_t bytes,
+			   u32 at);
 void npu_irq_wait(struct npu_device *ndev);
 
 /* npu_param.c */

@@ -191,14 +191,16 @@ static void npu_devlink_put_registers(struct npu_devlink *link, struct devlink_f
 {
 	const struct npu_devlink_register *reg;
 	struct npu_device *ndev = link->ndev;
+	u32 value;
 	int idx;
 
 	/* One that sleeps is well, and is not woken up to say so. */
 	if (npu_device_enter_awake(ndev, &idx))
 		return;
 	for (reg = npu_reporter_registers[reporter]; reg->name; reg++) {
-		guard(mutex)(&ndev->counter_lock);
-		devlink_fmsg_u32_pair_put(fmsg, reg->name, npu_read(ndev, reg->reg));
+		scoped_guard(mutex, &ndev->counter_lock)
+			value = npu_read(ndev, reg->reg);
+		devlink_fmsg_u32_pair_put(fmsg, reg->name, value);
 	}
 	npu_device_exit(ndev, idx);
 }

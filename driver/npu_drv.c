@@ -356,9 +356,10 @@ int npu_device_init(struct npu_device *ndev)
 		return ret;
 	npu_debugfs_init(ndev);
 	npu_hwmon_init(ndev);
-	npu_devlink_init(ndev);
 	npu_power_begin(ndev);
 	ndev->recoverable = true;
+	/* Last, as it offers a reset to everybody who may. */
+	npu_devlink_init(ndev);
 	return 0;
 }
 

@@ -14,16 +14,34 @@
 #define NPU_DRAIN_BATCH		64
 
 /* The entry at the consumer's index, if the device has written it. */
-static const void *npu_ring_next(struct npu_host_ring *ring, unsigned int log2, size_t bytes)
+/**
+ * npu_ring_entry() - an entry of one of the device's rings
+ * @ring: the ring; its drain_lock is held
+ * @log2: binary logarithm of its entries
+ * @bytes: of an entry
+ * @at: its number, not before the next to be taken
+ *
+ * Return: the entry, NULL when the device has not written it yet.
+ */
+const void *npu_ring_entry(const struct npu_host_ring *ring, unsigned int log2, size_t bytes,
+			   u32 at)
 {
-	const void *entry = ring->entries + (ring->consumer & (BIT(log2) - 1)) * bytes;
-	u32 phase = !((ring->consumer >> log2) & 1);
+	const void *entry = ring->entries + (at & (BIT(log2) - 1)) * bytes;
+	u32 phase = !((at >> log2) & 1);
 
 	if ((le32_to_cpu(READ_ONCE(*(const __le32 *)entry)) & 1) != phase)
 		return NULL;
 	/* The header is the last the device writes of an entry. */
 	dma_rmb();
-	ring->consumer++;
+	return entry;
+}
+
+static const void *npu_ring_next(struct npu_host_ring *ring, unsigned int log2, size_t bytes)
+{
+	const void *entry = npu_ring_entry(ring, log2, bytes, ring->consumer);
+
+	if (entry)
+		ring->consumer++;
 	return entry;
 }
 

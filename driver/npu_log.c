@@ -65,15 +65,18 @@ void npu_log_follow(struct npu_device *ndev)
 	struct npu_message message;
 	int bytes;
 
-	guard(mutex)(&log->lock);
+	/* Whoever is at it reads what there is. */
+	if (!mutex_trylock(&log->lock))
+		return;
 	do {
 		npu_log_ask(&message, log->at);
 		if (npu_mailbox_ask(ndev, &message, NPU_LOG_PATIENCE))
-			return;
+			break;
 		bytes = npu_log_answer(&message, &log->at);
 		if (bytes > 0)
 			npu_log_keep(log, (const char *)&message.argument[2], bytes);
 	} while (bytes > 0 && time_before(jiffies, end));
+	mutex_unlock(&log->lock);
 }
 
 static void npu_log_work(struct work_struct *work)

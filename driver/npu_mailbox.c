@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Messages to and from the firmware. Authority: Documentation/hardware/firmware.rst. */
+#include <linux/iopoll.h>
 #include <linux/jiffies.h>
 
 #include "npu_context.h"
@@ -42,6 +43,18 @@ static int npu_mailbox_status(u32 status)
 	default:
 		return -EIO;
 	}
+}
+
+/* One that was given up may still be there; what is written then would be mixed with it. */
+static int npu_mailbox_wait_free(struct npu_device *ndev, unsigned long timeout)
+{
+	u32 full;
+
+	if (!ndev->given_up)
+		return 0;
+	return read_poll_timeout(npu_read, full, !full || npu_device_is_dead(ndev), 100,
+				 jiffies_to_usecs(timeout), false, ndev,
+				 NPU_REG_MAILBOX_TO_FW_SEND);
 }
 
 /* Returns 0 when nothing came. The interrupt that tells of the answer can be lost. */
@@ -105,11 +118,14 @@ int npu_mailbox_ask(struct npu_device *ndev, struct npu_message *message, unsign
 	spin_unlock(&ndev->reply_lock);
 	/* Whoever declares the device dead does so before it completes everybody. */
 	smp_mb();
-	ret = npu_device_is_dead(ndev) ? npu_dead_error(ndev) : 0;
+	ret = npu_mailbox_wait_free(ndev, timeout);
+	if (npu_device_is_dead(ndev))
+		ret = npu_dead_error(ndev);
 	if (!ret) {
 		npu_mailbox_write(ndev, message);
 		ret = npu_mailbox_wait(ndev, message, timeout);
 	}
+	ndev->given_up = ret == -ETIMEDOUT;
 	spin_lock(&ndev->reply_lock);
 	ndev->sequence = 0;
 	spin_unlock(&ndev->reply_lock);

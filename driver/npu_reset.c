@@ -198,7 +198,9 @@ static bool npu_reset_run(struct npu_device *ndev)
 	npu_reset_contexts(ndev);
 	if (pm_runtime_resume_and_get(dev) < 0) {
 		npu_reset_end(ndev);
-		trace_npu_reset(ndev, NPU_RESET_DEAD, "it does not wake up for a reset");
+		WRITE_ONCE(ndev->reset_reason, "it does not wake up for a reset");
+		trace_npu_reset(ndev, NPU_RESET_DEAD, ndev->reset_reason);
+		npu_devlink_failed(ndev, ndev->reset_reason);
 		drm_err(&ndev->drm, "it does not wake up for a reset; it is stopped\n");
 		npu_reset_tell(ndev, "rebind");
 		return false;
@@ -313,6 +315,11 @@ void npu_reset_never(struct npu_device *ndev)
 	npu_reset_end(ndev);
 	npu_reset_give_up(ndev, -ENODEV);
 	npu_reset_cancel(ndev);
+	/* One that was to be made by the reset. */
+	npu_coredump_make(ndev);
+	if (!READ_ONCE(ndev->reset_reason))
+		WRITE_ONCE(ndev->reset_reason, "its bus has lost it");
+	npu_devlink_failed(ndev, ndev->reset_reason);
 }
 
 /* -------------------------------------------------------------------------------- sysfs */
@@ -361,7 +368,9 @@ int npu_reset_by_request(struct npu_device *ndev)
 	ret = npu_device_enter(ndev, &idx);
 	if (ret)
 		return ret;
-	npu_log_follow(ndev);
+	/* Who has the mailbox may wait for firmware that does not answer any more. */
+	if (!mutex_is_locked(&ndev->mailbox_lock))
+		npu_log_follow(ndev);
 	npu_device_die(ndev, "somebody asked for a reset");
 	npu_device_exit(ndev, idx);
 	/* A bus may be at it, too. */

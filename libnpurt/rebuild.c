@@ -25,11 +25,13 @@ static int fill_context(struct npurt_context *context, struct npurt_backend_cont
 			uint64_t first, struct npurt_backend_queue **queue)
 {
 	struct npurt_queue *ours = &context->queue;
-	int ret = npurt_buffer_bind_all(context, backend);
+	int ret;
 
+	/* Whatever fails below: nobody has looked at what is in the ring from here on. */
+	ring_reset(&ours->ring, first);
+	ret = npurt_buffer_bind_all(context, backend);
 	if (ret)
 		return ret;
-	ring_reset(&ours->ring, first);
 	return backend->backend->ops->queue_create(backend, ours->memory->va, ours->log2,
 						   ours->priority, first, queue);
 }
@@ -52,7 +54,7 @@ static int rebuild_once(struct npurt_context *context, uint64_t first)
 	 * queue was made. So this context counts, as one that was lost since: what it has done is
 	 * seen by its semaphores and in the ring.
 	 */
-	if (ret && npurt_is_lost(backend)) {
+	if (ret && context->queue.backend && npurt_is_lost(backend)) {
 		ret = 0;
 	} else if (ret) {
 		device->ops->context_destroy(backend);

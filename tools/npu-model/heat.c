@@ -108,20 +108,35 @@ static void note_unfinished(struct npu_model *model)
 		note(model, NPU_ENGINE_DMA0, copy->copy_work_start);
 }
 
+/*
+ * Bytes are counted when what moved them ends, and a COPY's may be gigabytes: they took as long as DRAM
+ * takes for them, so what is more than that is left to the samples that follow.
+ */
+static uint64_t take_bursts(struct npu_model *model, uint64_t cycles)
+{
+	struct npu_heat *heat = &model->heat;
+	uint64_t bursts = model->counters.dram_read + model->counters.dram_write - heat->bursts;
+	uint64_t most = cycles * model->config.dram_bytes / NPU_BURST_BYTES;
+
+	if (bursts > most)
+		bursts = most;
+	heat->bursts += bursts;
+	return bursts;
+}
+
 /* pJ at the nominal point, without what leaks. */
 static uint64_t take_work(struct npu_model *model, uint64_t cycles)
 {
 	struct npu_heat *heat = &model->heat;
-	uint64_t bursts = model->counters.dram_read + model->counters.dram_write;
 	uint64_t slept = npu_power_slept(model);
 	uint64_t awake = model->config.clusters * cycles - (slept - heat->slept);
-	uint64_t sum = awake * clock_energy(&model->config) + (bursts - heat->bursts) * PJ_BURST;
+	uint64_t sum = awake * clock_energy(&model->config) +
+		       take_bursts(model, cycles) * PJ_BURST;
 
 	note_unfinished(model);
 	for (unsigned int i = 0; i < NPU_ENGINE_COUNT; i++)
 		sum += heat->worked[i] * engine_energy(&model->config, i);
 	memset(heat->worked, 0, sizeof(heat->worked));
-	heat->bursts = bursts;
 	heat->slept = slept;
 	return sum;
 }

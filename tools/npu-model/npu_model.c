@@ -204,7 +204,9 @@ bool npu_model_run(struct npu_model *model, uint64_t max_cycles)
 			continue;
 		}
 		if (core ? core_time >= limit : event->time > limit) {
-			model->now = limit;
+			/* An instruction may have lasted beyond it. */
+			if (model->now < limit)
+				model->now = limit;
 			return false;
 		}
 		if (core) {

@@ -112,7 +112,10 @@ static int take(int option, struct top_options *options)
 		return parse_seconds(optarg, &options->seconds);
 	case DEVICE:
 		options->wish.device = optarg;
-		return -1;
+		if (*optarg)
+			return -1;
+		fputs("npu-top: --device '': give the name of a device, as in accel0\n", stderr);
+		return 2;
 	case JSON:
 		options->format = TOP_FORMAT_JSON;
 		return -1;

@@ -96,11 +96,9 @@ static bool check_dump(const struct worker *worker, const char *state, const cha
 
 static bool check_report(const char *reporter, bool dead)
 {
-	uint64_t reports;
-	bool healthy;
-	int ret = devlink_wait_report(reporter, &reports, &healthy);
+	static struct devlink link;
 
-	return campaign_result(!ret && reports == 1 && healthy == !dead,
+	return campaign_result(!devlink_open(&link) && devlink_wait(&link, reporter, 1, !dead),
 			       "the reporter of %s is told once", reporter);
 }
 

@@ -65,11 +65,9 @@ static bool failed_once(const struct worker *worker)
 
 static bool is_told(void)
 {
-	uint64_t reports;
-	bool healthy;
-	int ret = devlink_wait_report("ecc", &reports, &healthy);
+	static struct devlink link;
 
-	return !ret && reports == 1 && healthy;
+	return !devlink_open(&link) && devlink_wait(&link, "ecc", 1, true);
 }
 
 int main(void)

@@ -177,20 +177,18 @@ static inline int devlink_health(struct devlink *link, const char *reporter, uin
 	return 0;
 }
 
-/* Waits for a minute at the most until it was told of something, which a worker of the driver's does. */
-static inline int devlink_wait_report(const char *reporter, uint64_t *reports, bool *healthy)
+/* Reports come from a worker, and it is over a moment after they are counted. */
+static inline bool devlink_wait(struct devlink *link, const char *reporter, uint64_t wanted,
+				bool expected)
 {
-	static struct devlink link;
 	int64_t end = now_ns() + 60000 * MILLISECOND;
-	int ret = devlink_open(&link);
+	uint64_t reports = ~wanted;
+	bool healthy = !expected;
 
-	*reports = 0;
-	*healthy = false;
-	while (!ret && !*reports && now_ns() < end) {
+	while (!devlink_health(link, reporter, &reports, &healthy) &&
+	       (reports != wanted || healthy != expected) && now_ns() < end)
 		usleep(10000);
-		ret = devlink_health(&link, reporter, reports, healthy);
-	}
-	return ret;
+	return reports == wanted && healthy == expected;
 }
 
 #endif /* NPU_TEST_DEVLINK_H */

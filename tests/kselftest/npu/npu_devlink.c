@@ -62,20 +62,6 @@ TEST_F(devlink, has_reporters)
 				       0));
 }
 
-/* Reports come from a worker. */
-static bool wait_for_report(struct devlink *link, const char *reporter, uint64_t before,
-			    bool expected)
-{
-	int64_t end = now_ns() + 60000 * MILLISECOND;
-	uint64_t reports = before;
-	bool healthy = !expected;
-
-	while (!devlink_health(link, reporter, &reports, &healthy) &&
-	       (reports == before || healthy != expected) && now_ns() < end)
-		usleep(10000);
-	return reports == before + 1 && healthy == expected;
-}
-
 static int set_recovery(struct devlink *link, const char *reporter, uint8_t automatic)
 {
 	struct devlink_request request;
@@ -97,7 +83,7 @@ TEST_F(devlink, reports)
 		ASSERT_EQ(0, devlink_health(&self->link, reporters[i], &reports, &healthy));
 		ASSERT_EQ(0, devlink_ask(&self->link, DEVLINK_CMD_HEALTH_REPORTER_TEST,
 					 reporters[i], 0));
-		EXPECT_TRUE(wait_for_report(&self->link, reporters[i], reports, true));
+		EXPECT_TRUE(devlink_wait(&self->link, reporters[i], reports + 1, true));
 		ASSERT_EQ(0, devlink_ask(&self->link, DEVLINK_CMD_HEALTH_REPORTER_DUMP_GET,
 					 reporters[i], NLM_F_DUMP));
 		EXPECT_TRUE(devlink_says(&self->link, "last failure"));
@@ -121,7 +107,7 @@ TEST_F(devlink, recovers_when_asked)
 	ASSERT_EQ(0, devlink_health(&self->link, "hang", &reports, &healthy));
 	ASSERT_EQ(0, set_recovery(&self->link, "hang", false));
 	ASSERT_EQ(0, devlink_ask(&self->link, DEVLINK_CMD_HEALTH_REPORTER_TEST, "hang", 0));
-	EXPECT_TRUE(wait_for_report(&self->link, "hang", reports, false));
+	EXPECT_TRUE(devlink_wait(&self->link, "hang", reports + 1, false));
 	EXPECT_EQ(resets, npu_sysfs_number("npu_resets"));
 	EXPECT_EQ(0, devlink_ask(&self->link, DEVLINK_CMD_HEALTH_REPORTER_RECOVER, "hang", 0));
 	EXPECT_EQ(resets + 1, npu_sysfs_number("npu_resets"));

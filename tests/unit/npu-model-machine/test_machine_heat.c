@@ -372,6 +372,41 @@ static void test_copy(void **state)
 	board_destroy(board);
 }
 
+/* One task of however many bytes makes no sample hotter than all that works at once does. */
+static void test_long_copy(void **state)
+{
+	struct board *board = create("npu-v3?heat_kcycles=300");
+	struct npu_packet_copy copy = {
+		.header = NPU_PACKET_HEADER(NPU_PACKET_COPY, 0, 0),
+		.source = board_va(board, 8 << 20),
+		.destination = board_va(board, 36 << 20),
+		.bytes = 24 << 20,
+		.signal_sem = NPU_SEM_NONE,
+	};
+	/* Thousandths: 60 K come in 300,000 cycles, by all at once. */
+	const uint32_t most = (uint32_t)(60000 * SAMPLE / 300000 + 1);
+	const uint64_t bursts = 2 * (24u << 20) / 64;
+	uint64_t before = picojoules(board), begin = npu_model_time(board->model), cycles;
+	uint32_t last = rd(board, NPU_REG_TEMPERATURE), now;
+
+	(void)state;
+	board_push(board, 0, &copy);
+	board_ring_doorbell(board, 0);
+	for (unsigned int i = 0; i < 300; i++) {
+		npu_model_run(board->model, SAMPLE - npu_model_time(board->model) % SAMPLE);
+		if (npu_model_idle(board->model))
+			wait_for_sample(board);
+		now = rd(board, NPU_REG_TEMPERATURE);
+		assert_true(now <= last + most);
+		last = now;
+	}
+	/* And none of it is lost. */
+	cycles = npu_model_time(board->model) - begin;
+	assert_int_equal(picojoules(board) - before, (large.clocks + large.leak) * cycles +
+						     bursts * 64 / 32 * 256 + bursts * 2048);
+	board_destroy(board);
+}
+
 /* Clusters that sleep have no clock. */
 static void test_sleep(void **state)
 {
@@ -583,6 +618,7 @@ int main(void)
 		cmocka_unit_test(test_energy),
 		cmocka_unit_test(test_killed_work),
 		cmocka_unit_test(test_copy),
+		cmocka_unit_test(test_long_copy),
 		cmocka_unit_test(test_sleep),
 		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_hot),
