@@ -55,7 +55,7 @@ void npu_backstop_look(struct npu_device *ndev, unsigned long since)
 	WRITE_ONCE(ndev->seen, jiffies);
 	atomic_inc(&ndev->looks);
 	if (npu_read(ndev, NPU_REG_ID) != NPU_ID_VALUE) {
-		npu_device_die(ndev, "the device does not answer");
+		npu_device_die(ndev, NPU_FAILURE_NO_ANSWER);
 	} else {
 		/* What one interrupt has not told, no other tells before the ring is looked at. */
 		npu_irq_drain(ndev);

@@ -409,7 +409,7 @@ static int npu_bind_apply(struct npu_context *ctx, struct npu_bind_job *job)
 	/* Tables and objects are there, overlaps are ruled out: nothing is left that could fail. */
 	ret = npu_bind_commit(job, &va, &end);
 	if (drm_WARN_ON(&ctx->ndev->drm, ret))
-		npu_device_die(ctx->ndev, "page tables and mappings differ");
+		npu_device_die(ctx->ndev, NPU_FAILURE_PAGE_TABLES);
 	if (va < end)
 		npu_mmu_invalidate_range(ctx, va, end - va);
 	npu_pgtable_reap(&vm->tables);

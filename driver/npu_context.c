@@ -288,7 +288,7 @@ static void npu_context_withdraw(struct npu_context *ctx)
 	lockdep_assert_held(&ndev->hw_lock);
 	message.argument[0] = cpu_to_le32(ctx->index);
 	if (npu_mailbox_send(ndev, &message)) {
-		npu_device_die(ndev, "the firmware does not end a context");
+		npu_device_die(ndev, NPU_FAILURE_CONTEXT_END);
 	} else {
 		npu_context_update(ctx, 0);
 		npu_mmu_invalidate_context(ctx);
@@ -510,10 +510,8 @@ static void npu_context_fill_status(struct npu_context *ctx, struct drm_npu_ctx_
  */
 int npu_context_status_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
-	struct npu_device *ndev = to_npu_device(drm);
 	struct drm_npu_ctx_status *args = data;
 	struct npu_context *ctx;
-	int idx;
 
 	if (args->flags & ~DRM_NPU_CTX_STATUS_TASK)
 		return -EINVAL;
@@ -523,10 +521,7 @@ int npu_context_status_ioctl(struct drm_device *drm, void *data, struct drm_file
 	if (!ctx)
 		return -ENOENT;
 	/* A task's record may be seen before the interrupt that tells of its fault. */
-	if (!npu_device_enter_awake(ndev, &idx)) {
-		npu_irq_drain(ndev);
-		npu_device_exit(ndev, idx);
-	}
+	npu_irq_drain_awake(ctx->ndev);
 	npu_context_fill_status(ctx, args);
 	npu_context_put(ctx);
 	return 0;

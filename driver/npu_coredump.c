@@ -112,9 +112,10 @@ static bool npu_core_is_due(const struct npu_core *core)
  * @ndev: the device
  * @answers: its registers can be read
  * @again: it is reset, and its dump made by the one who does so
- * @why: a sentence
+ * @failure: why
  */
-void npu_coredump_look(struct npu_device *ndev, bool answers, bool again, const char *why)
+void npu_coredump_look(struct npu_device *ndev, bool answers, bool again,
+		       enum npu_failure failure)
 {
 	struct npu_core *core = ndev->core;
 
@@ -130,8 +131,9 @@ void npu_coredump_look(struct npu_device *ndev, bool answers, bool again, const 
 		.outcome = cpu_to_le32(again ? NPU_COREDUMP_RESET : NPU_COREDUMP_DEAD),
 		.answers = cpu_to_le32(answers),
 		.resets = cpu_to_le32(atomic_read(&ndev->resets)),
+		.failure = cpu_to_le32(failure),
 	};
-	strscpy(core->cause.reason, why, sizeof(core->cause.reason));
+	strscpy(core->cause.reason, npu_failure_text(failure), sizeof(core->cause.reason));
 	npu_core_read(ndev, answers);
 	if (!again)
 		schedule_work(&core->work);
@@ -504,6 +506,8 @@ static void npu_core_work(struct work_struct *work)
 {
 	struct npu_core *core = container_of(work, struct npu_core, work);
 
+	/* What becomes of contexts is to be in it, and whoever found out may not be there yet. */
+	npu_device_wake_all(core->ndev, -ENODEV);
 	npu_coredump_make(core->ndev);
 }
 

@@ -16,6 +16,7 @@
 #include <drm/drm_device.h>
 #include <drm/drm_print.h>
 
+#include <npu/npu_coredump.h>
 #include <npu/npu_firmware.h>
 #include <npu/npu_mailbox.h>
 #include <npu/npu_packet.h>
@@ -54,7 +55,8 @@ struct pci_dev;
 #define NPU_LOG_TEXT_MAX	(sizeof_field(struct npu_message, argument) - 2 * sizeof(__le32))
 
 #define NPU_EVENTS_LOG2		8
-#define NPU_FAULTS_LOG2		8
+/* A few tasks of each queue that a user may have fault before anybody looks, and none is lost. */
+#define NPU_FAULTS_LOG2		11
 
 /* What the firmware can be made to serve, whatever a device says of itself. */
 #define NPU_QUEUES_MAX		64
@@ -187,8 +189,10 @@ struct npu_device {
 	struct task_struct *reset_task;
 	/** @reset_done: when @resetting is over */
 	wait_queue_head_t reset_done;
-	/** @reset_reason: why it was dead last, or NULL */
-	const char *reset_reason;
+	/** @failure: why it was dead last */
+	enum npu_failure failure;
+	/** @reset_starts: how often this reset has tried to start it; under @stop_lock */
+	u32 reset_starts;
 	/** @resets: how often it was started again */
 	atomic_t resets;
 	/** @core: for a core dump; under @stop_lock */
@@ -384,8 +388,11 @@ void npu_device_wake_all(struct npu_device *ndev, int error);
 void npu_device_shutdown(struct npu_device *ndev);
 void npu_device_remove(struct npu_device *ndev);
 
+/* npu_failure.c */
+const char *npu_failure_text(enum npu_failure failure);
+
 /* npu_reset.c */
-void npu_reset_hold(struct npu_device *ndev, const char *why);
+void npu_reset_hold(struct npu_device *ndev, enum npu_failure failure);
 void npu_reset_release(struct npu_device *ndev);
 void npu_reset_never(struct npu_device *ndev);
 extern const struct attribute_group npu_reset_group;
@@ -395,7 +402,7 @@ void npu_reset_init(struct npu_device *ndev);
 bool npu_reset_wait(struct npu_device *ndev);
 bool npu_reset_end(struct npu_device *ndev);
 void npu_reset_cancel(struct npu_device *ndev);
-void npu_device_die(struct npu_device *ndev, const char *why);
+void npu_device_die(struct npu_device *ndev, enum npu_failure failure);
 int npu_reset_by_request(struct npu_device *ndev);
 
 /* npu_pci.c */
@@ -429,6 +436,7 @@ int npu_irq_init(struct npu_device *ndev);
 int npu_irq_request(struct npu_device *ndev, u32 number, int irq, u32 causes);
 void npu_irq_enable(struct npu_device *ndev);
 void npu_irq_drain(struct npu_device *ndev);
+void npu_irq_drain_awake(struct npu_device *ndev);
 const void *npu_ring_entry(const struct npu_host_ring *ring, unsigned int log2, size_t bytes,
 			   u32 at);
 void npu_irq_wait(struct npu_device *ndev);
@@ -452,7 +460,8 @@ static inline void npu_hwmon_look(struct npu_device *ndev) { }
 
 /* npu_coredump.c */
 int npu_coredump_init(struct npu_device *ndev);
-void npu_coredump_look(struct npu_device *ndev, bool answers, bool again, const char *why);
+void npu_coredump_look(struct npu_device *ndev, bool answers, bool again,
+		       enum npu_failure failure);
 void npu_coredump_make(struct npu_device *ndev);
 void npu_coredump_tell(struct npu_device *ndev, void (*tell)(void *to, u32 offset, u32 value),
 		       void *to);
@@ -471,12 +480,12 @@ void npu_log_end(struct npu_device *ndev);
 /* npu_devlink.c */
 #if IS_ENABLED(CONFIG_NET_DEVLINK)
 void npu_devlink_init(struct npu_device *ndev);
-void npu_devlink_failed(struct npu_device *ndev, const char *why);
+void npu_devlink_failed(struct npu_device *ndev, enum npu_failure failure);
 void npu_devlink_ecc(struct npu_device *ndev);
 void npu_devlink_end(struct npu_device *ndev);
 #else
 static inline void npu_devlink_init(struct npu_device *ndev) { }
-static inline void npu_devlink_failed(struct npu_device *ndev, const char *why) { }
+static inline void npu_devlink_failed(struct npu_device *ndev, enum npu_failure failure) { }
 static inline void npu_devlink_ecc(struct npu_device *ndev) { }
 static inline void npu_devlink_end(struct npu_device *ndev) { }
 #endif

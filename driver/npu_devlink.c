@@ -5,7 +5,6 @@
  * devlink calls back under its own. Documentation/driver/devlink.rst.
  */
 #include <linux/module.h>
-#include <linux/string.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
@@ -42,32 +41,26 @@ struct npu_devlink {
 	struct work_struct work;
 };
 
-/* What is none of these is a fault of the device, or of its bus. */
-static const struct {
-	const char *why;
-	enum npu_reporter reporter;
-} npu_failures[] = {
-	{ "a TLB invalidation did not complete", NPU_REPORTER_HANG },
-	{ "the firmware does not end a context", NPU_REPORTER_HANG },
-	{ "the firmware does not end a queue", NPU_REPORTER_HANG },
-	{ "the firmware does not answer", NPU_REPORTER_FIRMWARE },
-	{ "the firmware died", NPU_REPORTER_FIRMWARE },
-	{ "the control core died", NPU_REPORTER_FIRMWARE },
-	{ "the device does not start again after a reset", NPU_REPORTER_FIRMWARE },
-	/* Nothing failed. */
-	{ "somebody asked for a reset", NPU_REPORTERS },
-	{ "its bus resets it", NPU_REPORTERS },
-};
-
-static enum npu_reporter npu_failure_reporter(const char *why)
+/* NPU_REPORTERS: nobody's, as nothing failed. */
+static enum npu_reporter npu_failure_reporter(enum npu_failure failure)
 {
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(npu_failures); i++) {
-		if (!strcmp(npu_failures[i].why, why))
-			return npu_failures[i].reporter;
+	switch (failure) {
+	case NPU_FAILURE_NONE:
+	case NPU_FAILURE_REQUEST:
+	case NPU_FAILURE_BUS_RESET:
+		return NPU_REPORTERS;
+	case NPU_FAILURE_INVALIDATION:
+	case NPU_FAILURE_CONTEXT_END:
+	case NPU_FAILURE_QUEUE_END:
+		return NPU_REPORTER_HANG;
+	case NPU_FAILURE_PANIC:
+	case NPU_FAILURE_CORE:
+	case NPU_FAILURE_SILENCE:
+	case NPU_FAILURE_RESTART:
+		return NPU_REPORTER_FIRMWARE;
+	default:
+		return NPU_REPORTER_FAULT;
 	}
-	return NPU_REPORTER_FAULT;
 }
 
 static void npu_devlink_report_soon(struct npu_device *ndev, enum npu_reporter reporter)
@@ -83,11 +76,11 @@ static void npu_devlink_report_soon(struct npu_device *ndev, enum npu_reporter r
 /**
  * npu_devlink_failed() - the device was reset, or given up
  * @ndev: the device; any lock may be held
- * @why: the sentence
+ * @failure: why
  */
-void npu_devlink_failed(struct npu_device *ndev, const char *why)
+void npu_devlink_failed(struct npu_device *ndev, enum npu_failure failure)
 {
-	npu_devlink_report_soon(ndev, npu_failure_reporter(why));
+	npu_devlink_report_soon(ndev, npu_failure_reporter(failure));
 }
 
 /**
@@ -115,7 +108,7 @@ static void npu_devlink_work(struct work_struct *work)
 		if (test_and_clear_bit(i, &link->pending))
 			npu_devlink_report(link, i, i == NPU_REPORTER_ECC ?
 					   "local SRAM has lost bits" :
-					   READ_ONCE(link->ndev->reset_reason));
+					   npu_failure_text(READ_ONCE(link->ndev->failure)));
 		if (test_and_clear_bit(i, &link->tests))
 			npu_devlink_report(link, i, "somebody tries out reports");
 	}
@@ -141,7 +134,8 @@ static void npu_devlink_put_common(struct npu_devlink *link, struct devlink_fmsg
 	struct npu_device *ndev = link->ndev;
 
 	devlink_fmsg_string_pair_put(fmsg, "state", npu_devlink_state(ndev));
-	devlink_fmsg_string_pair_put(fmsg, "last failure", READ_ONCE(ndev->reset_reason) ?: "none");
+	devlink_fmsg_string_pair_put(fmsg, "last failure",
+				     npu_failure_text(READ_ONCE(ndev->failure)));
 	devlink_fmsg_u32_pair_put(fmsg, "resets", atomic_read(&ndev->resets));
 	devlink_fmsg_u32_pair_put(fmsg, "reports", atomic_read(&link->reports[reporter]));
 }
@@ -253,7 +247,8 @@ static int npu_devlink_dump(struct devlink_health_reporter *reporter, struct dev
 {
 	struct npu_device *ndev = npu_reporter_link(reporter)->ndev;
 
-	devlink_fmsg_string_pair_put(fmsg, "last failure", READ_ONCE(ndev->reset_reason) ?: "none");
+	devlink_fmsg_string_pair_put(fmsg, "last failure",
+				     npu_failure_text(READ_ONCE(ndev->failure)));
 	devlink_fmsg_arr_pair_nest_start(fmsg, "registers of the last core dump");
 	npu_coredump_tell(ndev, npu_devlink_put_noted, fmsg);
 	devlink_fmsg_arr_pair_nest_end(fmsg);

@@ -124,11 +124,25 @@ void npu_irq_drain(struct npu_device *ndev)
 		trace_npu_drain(ndev, events, faults);
 }
 
-static const char *npu_irq_why(struct npu_device *ndev)
+/**
+ * npu_irq_drain_awake() - the same, for those who are not inside
+ * @ndev: the device; one that sleeps has nothing left there
+ */
+void npu_irq_drain_awake(struct npu_device *ndev)
+{
+	int idx;
+
+	if (npu_device_enter_awake(ndev, &idx))
+		return;
+	npu_irq_drain(ndev);
+	npu_device_exit(ndev, idx);
+}
+
+static enum npu_failure npu_irq_why(struct npu_device *ndev)
 {
 	if (npu_read(ndev, NPU_REG_ERROR_STATUS) & NPU_ERROR_STATUS_TEMPERATURE)
-		return "it became too hot";
-	return "the control core died";
+		return NPU_FAILURE_HEAT;
+	return NPU_FAILURE_CORE;
 }
 
 static void npu_irq_handle(struct npu_device *ndev, u32 causes)

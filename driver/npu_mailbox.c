@@ -146,7 +146,7 @@ int npu_mailbox_send(struct npu_device *ndev, struct npu_message *message)
 
 	if (ret != -ETIMEDOUT)
 		return ret;
-	npu_device_die(ndev, "the firmware does not answer");
+	npu_device_die(ndev, NPU_FAILURE_SILENCE);
 	return npu_dead_error(ndev);
 }
 
@@ -197,7 +197,7 @@ static void npu_mailbox_event(struct npu_device *ndev, const struct npu_message 
 		drm_err(&ndev->drm, "firmware panic %u: mcause %#x, mepc %#x, mtval %#x\n",
 			le32_to_cpu(message->argument[0]), le32_to_cpu(message->argument[1]),
 			le32_to_cpu(message->argument[2]), le32_to_cpu(message->argument[3]));
-		npu_device_die(ndev, "the firmware died");
+		npu_device_die(ndev, NPU_FAILURE_PANIC);
 		break;
 	default:
 		/* A newer firmware may tell more than this driver knows. */

@@ -199,7 +199,7 @@ static void npu_mmu_invalidate(struct npu_context *ctx, u32 command)
 			return;
 		npu_semaphore_fail(ctx, -EIO, DRM_NPU_CTX_GUILTY);
 	}
-	npu_device_die(ndev, "a TLB invalidation did not complete");
+	npu_device_die(ndev, NPU_FAILURE_INVALIDATION);
 }
 
 /**

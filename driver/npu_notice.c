@@ -155,6 +155,8 @@ static int npu_notice_ask(struct npu_context *ctx, struct drm_file *file,
 	int ret = 0;
 	u32 i;
 
+	/* A semaphore may be seen before the interrupt that tells of a fault before it. */
+	npu_irq_drain_awake(ctx->ndev);
 	/* Nobody needs room for what is refused anyway. */
 	spin_lock(&ctx->wait_lock);
 	asked = npu_notice_asked(ctx, args->kinds);

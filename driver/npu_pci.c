@@ -125,7 +125,7 @@ static void npu_pci_shutdown(struct pci_dev *pdev)
 
 static void npu_pci_reset_prepare(struct pci_dev *pdev)
 {
-	npu_reset_hold(pci_get_drvdata(pdev), "its bus resets it");
+	npu_reset_hold(pci_get_drvdata(pdev), NPU_FAILURE_BUS_RESET);
 }
 
 static void npu_pci_reset_done(struct pci_dev *pdev)
@@ -141,7 +141,7 @@ static pci_ers_result_t npu_pci_error_detected(struct pci_dev *pdev, pci_channel
 		npu_reset_never(pci_get_drvdata(pdev));
 		return PCI_ERS_RESULT_DISCONNECT;
 	}
-	npu_reset_hold(pci_get_drvdata(pdev), "its bus reports an error");
+	npu_reset_hold(pci_get_drvdata(pdev), NPU_FAILURE_BUS_ERROR);
 	return PCI_ERS_RESULT_NEED_RESET;
 }
 

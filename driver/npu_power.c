@@ -138,7 +138,7 @@ static void npu_power_resume(struct npu_device *ndev)
 	ret = npu_power_up(ndev);
 	mutex_unlock(&ndev->hw_lock);
 	if (ret)
-		npu_device_die(ndev, "the device does not come back from a suspend");
+		npu_device_die(ndev, NPU_FAILURE_RESUME);
 	npu_doorbell_open_all(ndev);
 	trace_npu_resume(ndev, ret);
 }

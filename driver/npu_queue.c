@@ -246,7 +246,7 @@ int npu_queue_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file 
 		/* Firmware that works, but cannot. */
 		if (!npu_device_is_dead(ndev))
 			npu_semaphore_fail(ctx, -EIO, DRM_NPU_CTX_GUILTY);
-		npu_device_die(ndev, "the firmware does not end a queue");
+		npu_device_die(ndev, NPU_FAILURE_QUEUE_END);
 		ret = npu_dead_error(ndev);
 	} else {
 		/* That it stopped must not be taken for a later one's of this number. */

@@ -2,8 +2,8 @@
 /*
  * What becomes of a device that cannot be worked with any more. It is stopped at once, by whoever
  * finds out and under whatever locks, so that memory can be reused. A worker then ends all its
- * contexts, which are innocent, and starts it again. What does not start again is dead until the
- * driver is bound again.
+ * contexts, which are innocent, and starts it again, a few times if need be. What does not start
+ * again is dead until the driver is bound again.
  */
 #include <linux/kobject.h>
 #include <linux/pm_runtime.h>
@@ -16,7 +16,10 @@
 #include "npu_context.h"
 #include "npu_trace.h"
 
-/* Longer than a start that fails takes. */
+/* Firmware may die in the midst of a start, too. */
+#define NPU_RESET_STARTS	3
+
+/* Longer than starts that fail take. */
 #define NPU_RESET_PATIENCE	(60 * HZ)
 
 /* drm_dev_wedged_event() knows primary nodes only. */
@@ -30,26 +33,29 @@ static void npu_reset_tell(struct npu_device *ndev, const char *recovery)
 }
 
 /* Returns whether it is to be reset. */
-static bool npu_reset_decide(struct npu_device *ndev, const char *why)
+static bool npu_reset_decide(struct npu_device *ndev, enum npu_failure failure)
 {
 	bool there = npu_read(ndev, NPU_REG_ID) == NPU_ID_VALUE;
 	bool again;
 
 	lockdep_assert_held(&ndev->stop_lock);
 	/* Whether it answers is known when its bus is done. */
-	again = ndev->recoverable && !ndev->resetting && (ndev->reset_held || there);
-	if (again)
+	again = ndev->recoverable && ndev->reset_starts < NPU_RESET_STARTS &&
+		(ndev->reset_held || there);
+	if (again) {
+		ndev->reset_starts++;
 		WRITE_ONCE(ndev->resetting, true);
-	else
+	} else {
 		ndev->recoverable = false;
+	}
 	/* Who sees that it is dead sees whether there is something to wait for. */
 	smp_wmb();
 	WRITE_ONCE(ndev->dead, true);
-	npu_coredump_look(ndev, there, again, why);
+	npu_coredump_look(ndev, there, again, failure);
 	/* One that is reset is told of when that is over. */
 	if (!again) {
-		WRITE_ONCE(ndev->reset_reason, why);
-		npu_devlink_failed(ndev, why);
+		WRITE_ONCE(ndev->failure, failure);
+		npu_devlink_failed(ndev, failure);
 	}
 	if (there) {
 		npu_param_keep_counters(ndev);
@@ -59,14 +65,14 @@ static bool npu_reset_decide(struct npu_device *ndev, const char *why)
 }
 
 /* Nothing reaches its memory when this returns. False when somebody has found out before. */
-static bool npu_reset_begin(struct npu_device *ndev, const char *why, bool *again)
+static bool npu_reset_begin(struct npu_device *ndev, enum npu_failure failure, bool *again)
 {
 	bool first;
 
 	mutex_lock(&ndev->stop_lock);
 	first = !ndev->dead;
 	if (first)
-		*again = npu_reset_decide(ndev, why);
+		*again = npu_reset_decide(ndev, failure);
 	npu_device_stop_locked(ndev);
 	mutex_unlock(&ndev->stop_lock);
 	return first;
@@ -87,29 +93,42 @@ static void npu_reset_queue(struct npu_device *ndev)
 	mutex_unlock(&ndev->stop_lock);
 }
 
-static void npu_reset_over(struct npu_device *ndev)
+/* False: the device has failed once more, and is started once more. */
+static bool npu_reset_over(struct npu_device *ndev)
 {
-	/* Who sees that it is over sees what has become of the device. */
-	smp_store_release(&ndev->resetting, false);
-	wake_up_all(&ndev->reset_done);
+	bool over;
+
+	mutex_lock(&ndev->stop_lock);
+	over = !ndev->dead || !ndev->recoverable;
+	if (over) {
+		ndev->reset_starts = 0;
+		/* Who sees that it is over sees what has become of the device. */
+		smp_store_release(&ndev->resetting, false);
+	}
+	mutex_unlock(&ndev->stop_lock);
+	if (over)
+		wake_up_all(&ndev->reset_done);
+	return over;
 }
 
 /**
  * npu_device_die() - the device cannot be worked with any more
  * @ndev: the device
- * @why: a sentence, kept
+ * @failure: why
  *
- * Stops it, and tells everybody; it is reset, unless that was in vain or it does not even answer.
+ * Stops it, and tells everybody; it is reset, unless that was in vain, some times, or it does not
+ * even answer.
  * Its memory may be reused afterwards. May be called under any lock that may be held while
  * sleeping, but doorbell_lock, counter_lock and stop_lock.
  */
-void npu_device_die(struct npu_device *ndev, const char *why)
+void npu_device_die(struct npu_device *ndev, enum npu_failure failure)
 {
+	const char *why = npu_failure_text(failure);
 	bool again;
 
-	if (!npu_reset_begin(ndev, why, &again))
+	if (!npu_reset_begin(ndev, failure, &again))
 		return;
-	WRITE_ONCE(ndev->reset_reason, why);
+	WRITE_ONCE(ndev->failure, failure);
 	trace_npu_reset(ndev, again ? NPU_RESET_BEGIN : NPU_RESET_DEAD, why);
 	if (again)
 		drm_warn(&ndev->drm, "%s; it is reset\n", why);
@@ -173,16 +192,28 @@ static int npu_reset_start(struct npu_device *ndev)
 
 	mutex_lock(&ndev->hw_lock);
 	if (npu_reset_revive(ndev)) {
-		trace_npu_reset(ndev, NPU_RESET_START, ndev->reset_reason);
+		trace_npu_reset(ndev, NPU_RESET_START, npu_failure_text(ndev->failure));
 		npu_pci_allow_dma(ndev, true);
 		ndev->asleep = false;
 		ret = npu_device_start(ndev);
 	}
 	mutex_unlock(&ndev->hw_lock);
 	if (ret)
-		npu_device_die(ndev, "the device does not start again after a reset");
+		npu_device_die(ndev, NPU_FAILURE_RESTART);
 	npu_doorbell_open_all(ndev);
 	return ret;
+}
+
+static void npu_reset_asleep(struct npu_device *ndev)
+{
+	const char *why = npu_failure_text(NPU_FAILURE_WAKE);
+
+	npu_reset_end(ndev);
+	WRITE_ONCE(ndev->failure, NPU_FAILURE_WAKE);
+	trace_npu_reset(ndev, NPU_RESET_DEAD, why);
+	npu_devlink_failed(ndev, NPU_FAILURE_WAKE);
+	drm_err(&ndev->drm, "%s; it is stopped until the driver is bound again\n", why);
+	npu_reset_tell(ndev, "rebind");
 }
 
 /* Returns whether it works. */
@@ -197,12 +228,7 @@ static bool npu_reset_run(struct npu_device *ndev)
 	npu_coredump_make(ndev);
 	npu_reset_contexts(ndev);
 	if (pm_runtime_resume_and_get(dev) < 0) {
-		npu_reset_end(ndev);
-		WRITE_ONCE(ndev->reset_reason, "it does not wake up for a reset");
-		trace_npu_reset(ndev, NPU_RESET_DEAD, ndev->reset_reason);
-		npu_devlink_failed(ndev, ndev->reset_reason);
-		drm_err(&ndev->drm, "it does not wake up for a reset; it is stopped\n");
-		npu_reset_tell(ndev, "rebind");
+		npu_reset_asleep(ndev);
 		return false;
 	}
 	works = !npu_reset_start(ndev);
@@ -226,12 +252,11 @@ static void npu_reset_work(struct work_struct *work)
 	WRITE_ONCE(ndev->reset_task, current);
 	works = npu_reset_run(ndev);
 	WRITE_ONCE(ndev->reset_task, NULL);
-	npu_reset_over(ndev);
-	if (works) {
-		trace_npu_reset(ndev, NPU_RESET_WORKS, ndev->reset_reason);
+	if (npu_reset_over(ndev) && works) {
+		trace_npu_reset(ndev, NPU_RESET_WORKS, npu_failure_text(ndev->failure));
 		drm_info(&ndev->drm, "the device works again after a reset\n");
 		npu_reset_tell(ndev, "none");
-		npu_devlink_failed(ndev, ndev->reset_reason);
+		npu_devlink_failed(ndev, ndev->failure);
 	}
 	drm_dev_exit(idx);
 }
@@ -285,13 +310,13 @@ static void npu_reset_set_held(struct npu_device *ndev, bool held)
 /**
  * npu_reset_hold() - nobody talks to the device until its bus is done with it
  * @ndev: the device
- * @why: a sentence, kept
+ * @failure: why
  */
-void npu_reset_hold(struct npu_device *ndev, const char *why)
+void npu_reset_hold(struct npu_device *ndev, enum npu_failure failure)
 {
 	npu_reset_set_held(ndev, true);
 	flush_work(&ndev->reset_work);
-	npu_device_die(ndev, why);
+	npu_device_die(ndev, failure);
 }
 
 /**
@@ -317,9 +342,9 @@ void npu_reset_never(struct npu_device *ndev)
 	npu_reset_cancel(ndev);
 	/* One that was to be made by the reset. */
 	npu_coredump_make(ndev);
-	if (!READ_ONCE(ndev->reset_reason))
-		WRITE_ONCE(ndev->reset_reason, "its bus has lost it");
-	npu_devlink_failed(ndev, ndev->reset_reason);
+	if (!READ_ONCE(ndev->failure))
+		WRITE_ONCE(ndev->failure, NPU_FAILURE_BUS_LOST);
+	npu_devlink_failed(ndev, ndev->failure);
 }
 
 /* -------------------------------------------------------------------------------- sysfs */
@@ -349,9 +374,9 @@ static ssize_t npu_reset_reason_show(struct device *dev, struct device_attribute
 				     char *text)
 {
 	struct npu_device *ndev = dev_get_drvdata(dev);
-	const char *why = READ_ONCE(ndev->reset_reason);
+	enum npu_failure failure = READ_ONCE(ndev->failure);
 
-	return sysfs_emit(text, "%s\n", why ?: "");
+	return sysfs_emit(text, "%s\n", failure ? npu_failure_text(failure) : "");
 }
 static DEVICE_ATTR_RO(npu_reset_reason);
 
@@ -371,7 +396,7 @@ int npu_reset_by_request(struct npu_device *ndev)
 	/* Who has the mailbox may wait for firmware that does not answer any more. */
 	if (!mutex_is_locked(&ndev->mailbox_lock))
 		npu_log_follow(ndev);
-	npu_device_die(ndev, "somebody asked for a reset");
+	npu_device_die(ndev, NPU_FAILURE_REQUEST);
 	npu_device_exit(ndev, idx);
 	/* A bus may be at it, too. */
 	npu_reset_wait(ndev);

@@ -360,62 +360,61 @@ void dump_say_event(FILE *to, const struct npu_event *event)
 
 /* ------------------------------------------------------------------------------ advice */
 
-/* By the sentences of the driver (npu_device_die()). */
-static const struct {
-	const char *reason, *advice;
-} advices[] = {
-	{ "somebody asked for a reset",
-	  "Nothing failed: root asked for this reset. If that was because the device did not get "
-	  "on, look below for the queue whose next packet waits, or runs" },
-	{ "its bus resets it",
-	  "Nothing failed: root, or a virtual machine, had the bus reset the device" },
-	{ "its bus reports an error",
-	  "The link to the card had errors: see 'dmesg' for AER, seat the card anew, or try "
-	  "another slot" },
-	{ "it became too hot",
-	  "Look after its cooling: the device stops itself before it is harmed. Programs with "
-	  "libnpurt go on by themselves" },
-	{ "the firmware died",
-	  "This is a fault of the firmware or of the control core: report it with this dump "
-	  "('npu-ctl coredump --output FILE') and the version of the firmware" },
-	{ "the control core died",
-	  "This is a fault of the firmware or of the control core: report it with this dump "
-	  "('npu-ctl coredump --output FILE') and the version of the firmware" },
-	{ "the firmware does not answer",
-	  "The firmware has fallen silent: report it with this dump ('npu-ctl coredump --output "
-	  "FILE'). If it comes again with the same program, that program's next packet, below, "
-	  "leads there" },
-	{ "a TLB invalidation did not complete",
-	  "An access of the guilty context's never ended, so that its memory could not be taken "
-	  "away: run its program alone; if only that one brings it about, report it with this dump, "
-	  "else the device is at fault" },
-	{ "the firmware does not end a context",
-	  "A task of the context that was being ended did not stop: report it with this dump" },
-	{ "the firmware does not end a queue",
-	  "A task of the guilty context's queue did not stop: report it with this dump" },
-	{ "the device does not answer",
-	  "The card is gone, or its bus: see whether it is there ('lspci -d 1234:4e50'), seat it "
-	  "anew, switch its power off and on, then bind its driver again" },
-	{ "the device does not start again after a reset",
-	  "Switch its power off and on, then bind its driver again; if it stays, the card, or the "
-	  "file of its firmware, is broken ('dmesg')" },
-	{ "the device does not come back from a suspend",
-	  "Have it not sleep for now ('echo on >power/control' in its folder of sysfs), and report "
-	  "it with this dump" },
-	{ "page tables and mappings differ",
-	  "This is a fault of the driver: report it with this dump" },
+static const char *const advices[] = {
+	[NPU_FAILURE_REQUEST] =
+		"Nothing failed: root asked for this reset. If that was because the device did not get "
+		"on, look below for the queue whose next packet waits, or runs",
+	[NPU_FAILURE_BUS_RESET] =
+		"Nothing failed: root, or a virtual machine, had the bus reset the device",
+	[NPU_FAILURE_BUS_ERROR] =
+		"The link to the card had errors: see 'dmesg' for AER, seat the card anew, or try "
+		"another slot",
+	[NPU_FAILURE_BUS_LOST] =
+		"The card is gone, or its bus: see 'dmesg' for AER, seat it anew, switch its power off "
+		"and on, then bind its driver again",
+	[NPU_FAILURE_HEAT] =
+		"Look after its cooling: the device stops itself before it is harmed. Programs with "
+		"libnpurt go on by themselves",
+	[NPU_FAILURE_PANIC] =
+		"This is a fault of the firmware or of the control core: report it with this dump "
+		"('npu-ctl coredump --output FILE') and the version of the firmware",
+	[NPU_FAILURE_CORE] =
+		"This is a fault of the firmware or of the control core: report it with this dump "
+		"('npu-ctl coredump --output FILE') and the version of the firmware",
+	[NPU_FAILURE_SILENCE] =
+		"The firmware has fallen silent: report it with this dump ('npu-ctl coredump --output "
+		"FILE'). If it comes again with the same program, that program's next packet, below, "
+		"leads there",
+	[NPU_FAILURE_INVALIDATION] =
+		"An access of the guilty context's never ended, so that its memory could not be taken "
+		"away: run its program alone; if only that one brings it about, report it with this dump, "
+		"else the device is at fault",
+	[NPU_FAILURE_CONTEXT_END] =
+		"A task of the context that was being ended did not stop: report it with this dump",
+	[NPU_FAILURE_QUEUE_END] =
+		"A task of the guilty context's queue did not stop: report it with this dump",
+	[NPU_FAILURE_NO_ANSWER] =
+		"The card is gone, or its bus: see whether it is there ('lspci -d 1234:4e50'), seat it "
+		"anew, switch its power off and on, then bind its driver again",
+	[NPU_FAILURE_RESTART] =
+		"Switch its power off and on, then bind its driver again; if it stays, the card, or the "
+		"file of its firmware, is broken ('dmesg')",
+	[NPU_FAILURE_RESUME] =
+		"Have it not sleep for now ('echo on >power/control' in its folder of sysfs), and report "
+		"it with this dump",
+	[NPU_FAILURE_WAKE] =
+		"The bus does not wake the card up: have it not sleep for now ('echo on >power/control' in "
+		"its folder of sysfs), switch its power off and on, then bind its driver again",
+	[NPU_FAILURE_PAGE_TABLES] =
+		"This is a fault of the driver: report it with this dump",
 };
 
 void dump_say_advice(FILE *to, const struct dump *dump)
 {
-	char reason[DUMP_TEXT_BYTES];
+	uint32_t failure = dump->cause.failure;
 
-	dump_text(reason, dump->cause.reason, sizeof(dump->cause.reason));
-	for (size_t i = 0; i < sizeof(advices) / sizeof(advices[0]); i++) {
-		if (!strcmp(reason, advices[i].reason)) {
-			fputs(advices[i].advice, to);
-			return;
-		}
-	}
-	fputs("This npu-ctl does not know that failure: use the one that came with the driver", to);
+	if (failure < sizeof(advices) / sizeof(advices[0]) && advices[failure])
+		fputs(advices[failure], to);
+	else
+		fputs("This npu-ctl does not know that failure: use the one that came with the driver", to);
 }

@@ -16,7 +16,7 @@
 
 #define NPU_COREDUMP_MAGIC		"NPUCORE\n"	/* eight bytes, without a NUL */
 #define NPU_COREDUMP_MAJOR		1
-#define NPU_COREDUMP_MINOR		0
+#define NPU_COREDUMP_MINOR		1
 #define NPU_COREDUMP_BYTES_MAX		(4u << 20)
 #define NPU_COREDUMP_ALIGN		8	/* of sections */
 
@@ -58,13 +58,34 @@ enum npu_coredump_outcome {
 	NPU_COREDUMP_DEAD = 2,	/* it was given up */
 };
 
+/* What a device was stopped for. */
+enum npu_failure {
+	NPU_FAILURE_NONE = 0,
+	NPU_FAILURE_REQUEST = 1,	/* root, or devlink, asked for a reset */
+	NPU_FAILURE_BUS_RESET = 2,	/* its bus resets it */
+	NPU_FAILURE_BUS_ERROR = 3,	/* its bus reports an error */
+	NPU_FAILURE_BUS_LOST = 4,	/* its bus has lost it */
+	NPU_FAILURE_HEAT = 5,		/* it tripped: NPU_ERROR_STATUS_TEMPERATURE */
+	NPU_FAILURE_PANIC = 6,		/* the firmware's last message: NPU_MESSAGE_PANIC */
+	NPU_FAILURE_CORE = 7,		/* the control core died without one */
+	NPU_FAILURE_SILENCE = 8,	/* the firmware does not answer a message */
+	NPU_FAILURE_INVALIDATION = 9,	/* a TLB invalidation does not complete */
+	NPU_FAILURE_CONTEXT_END = 10,	/* the firmware does not end a context */
+	NPU_FAILURE_QUEUE_END = 11,	/* the firmware does not end a queue */
+	NPU_FAILURE_NO_ANSWER = 12,	/* its registers are not there */
+	NPU_FAILURE_RESTART = 13,	/* it does not start again after a reset */
+	NPU_FAILURE_RESUME = 14,	/* it does not come back from a suspend */
+	NPU_FAILURE_WAKE = 15,		/* it does not wake up for a reset */
+	NPU_FAILURE_PAGE_TABLES = 16,	/* page tables and mappings differ: a fault of the driver */
+};
+
 struct npu_coredump_cause {
 	__le64 time_ns;		/* since 1970, when the driver found out */
 	__le64 uptime_ns;	/* since the system started */
 	__le32 outcome;		/* enum npu_coredump_outcome */
 	__le32 answers;		/* 0: registers were not read, and are told as all ones */
 	__le32 resets;		/* of the device before this one */
-	__le32 reserved;
+	__le32 failure;		/* enum npu_failure; 0 in a dump of version 1.0 */
 	__u8 reason[128];	/* a sentence, NUL padded */
 };
 

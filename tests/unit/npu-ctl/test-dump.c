@@ -71,7 +71,8 @@ static void finish(struct bytes *to)
 
 static const struct npu_coredump_cause cause = {
 	.time_ns = 1796072472ull * 1000000000, .uptime_ns = 53250000000, .answers = 1,
-	.outcome = NPU_COREDUMP_RESET, .resets = 3, .reason = "a TLB invalidation did not complete",
+	.outcome = NPU_COREDUMP_RESET, .resets = 3, .failure = NPU_FAILURE_INVALIDATION,
+	.reason = "a TLB invalidation did not complete",
 };
 
 static const struct npu_coredump_system system_is = {
