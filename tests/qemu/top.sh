@@ -148,7 +148,11 @@ result "unbound again" until_true last_state /tmp/states gone
 kill $watcher
 wait $watcher
 result "unbound: how npu-top ends" test $? = 6
-result "unbound: npu-top says it each time" test "$(grep -c "^npu-top: accel0: it has gone" /tmp/said)" = 2
+said_twice() {
+	cat /tmp/said
+	test "$(grep -c "^npu-top: accel0: it has gone" /tmp/said)" = 2
+}
+result "unbound: npu-top says it each time" said_twice
 echo "$place" >"$driver/bind"
 
 npu-top --json -d 0.2 --device accel0 >/tmp/states 2>/tmp/said &

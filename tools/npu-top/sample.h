@@ -26,6 +26,8 @@ enum top_state {
 	TOP_DEAD, /* its driver cannot */
 };
 
+#define TOP_TROUBLE_BYTES 512
+
 /* A number that nobody told. */
 #define TOP_UNKNOWN UINT64_MAX
 
@@ -45,7 +47,7 @@ struct top_device {
 	char firmware[32];
 	char bus[32]; /* "0000:00:04.0"; "" of a model */
 	enum top_state state;
-	char trouble[512];
+	char trouble[TOP_TROUBLE_BYTES];
 	int error; /* of a card that cannot be asked: negative errno; else 0 */
 	pid_t pid; /* whose model it is; 0: hardware */
 	uid_t uid; /* of this process */

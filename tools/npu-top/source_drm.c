@@ -161,7 +161,6 @@ static void set_trouble(struct top_device *device, int error)
 	case -EPERM:
 		device->state = TOP_DENIED;
 		break;
-	case -ENODEV:
 	case -ENOENT:
 		device->state = TOP_GONE;
 		break;
@@ -263,10 +262,13 @@ static void add_card(struct top_drm *drm, struct card *card, struct top_sample *
 		return;
 	}
 	ret = ask(card, device, sample->monotonic_ns);
-	if (ret) {
+	/* It went while it was asked: the same matter as when it is not seen any more. */
+	if (ret == -ENODEV)
+		gone(card, device);
+	else if (ret)
 		set_trouble(device, ret);
+	if (ret)
 		let_go(card);
-	}
 }
 
 /* -------------------------------------------------------------------- processes */

@@ -52,7 +52,7 @@ static const struct top_device *find_ill(const struct top_sample *now, const str
 void top_verdict_take(struct top_verdict *verdict, const struct top_sample *now,
 		      const struct top_wish *wish)
 {
-	char missing[sizeof(now->device->trouble)];
+	char missing[TOP_TROUBLE_BYTES] = "";
 	const char *sentence = missing;
 	const struct top_device *ill;
 	int status = 0;
@@ -66,7 +66,9 @@ void top_verdict_take(struct top_verdict *verdict, const struct top_sample *now,
 	} else if (!verdict->seen) {
 		status = top_explain_missing(wish->device, missing, sizeof(missing));
 	}
-	if (status && status != verdict->status)
+	/* One matter may follow another with the same status: a driver that goes is dead before. */
+	if (*sentence && strcmp(sentence, verdict->told))
 		fprintf(stderr, "npu-top: %s: %s\n", wish->device, sentence);
+	snprintf(verdict->told, sizeof(verdict->told), "%s", sentence);
 	verdict->status = status;
 }

@@ -8,6 +8,7 @@
 struct top_verdict {
 	bool seen; /* in a sample so far */
 	int status; /* by tools/common/device_status.h */
+	char told[TOP_TROUBLE_BYTES]; /* last; "" when all was well */
 };
 
 /**

@@ -138,30 +138,38 @@ static void test_unknown(void **state)
 	top_drm_free(drm);
 }
 
-/* The sentence of a batch, on a standard error that can be read again. */
-static int verdict_on(const struct top_sample *sample, const char *device, char *said, size_t bytes)
+/* What a batch says of a sample, on a standard error that can be read again. */
+static void look(struct top_verdict *verdict, const struct top_sample *sample, const char *device,
+		 char *said, size_t bytes)
 {
 	const struct top_wish wish = { .device = device };
-	struct top_verdict verdict = { 0 };
 	FILE *file = tmpfile(), *saved = stderr;
 	size_t got;
 
 	assert_non_null(file);
 	stderr = file;
-	top_verdict_take(&verdict, sample, &wish);
+	top_verdict_take(verdict, sample, &wish);
 	/* It is said once. */
-	top_verdict_take(&verdict, sample, &wish);
+	top_verdict_take(verdict, sample, &wish);
 	stderr = saved;
 	rewind(file);
 	got = fread(said, 1, bytes - 1, file);
 	said[got] = 0;
 	fclose(file);
+}
+
+static int verdict_on(const struct top_sample *sample, const char *device, char *said, size_t bytes)
+{
+	struct top_verdict verdict = { 0 };
+
+	look(&verdict, sample, device, said, bytes);
 	return verdict.status;
 }
 
 static void test_states(void **state)
 {
 	struct top_drm *drm = top_drm_new(root);
+	struct top_verdict verdict = { 0 };
 	struct top_sample *sample;
 	struct top_rates rates;
 	char said[1024];
@@ -193,6 +201,12 @@ static void test_states(void **state)
 	assert_true(shows(&rates, 60, "switch its"));
 	assert_true(shows(&rates, 60, "power off and on"));
 	top_rates_free(&rates);
+	/* Another matter, with the same status. */
+	look(&verdict, sample, "accel900", said, sizeof(said));
+	snprintf(sample->device[0].trouble, TOP_TROUBLE_BYTES, "it has gone");
+	look(&verdict, sample, "accel900", said, sizeof(said));
+	assert_string_equal(said, "npu-top: accel900: it has gone\n");
+	assert_int_equal(verdict.status, DEVICE_STATUS_GONE);
 	top_sample_free(sample);
 
 	say("npu_state", "working");
