@@ -25,6 +25,11 @@ until_true() {
 	return 1
 }
 
+# last_event FILE KIND WHAT: the last sample has such an event of the card
+last_event() {
+	tail -n 1 "$1" | grep -q "\"kind\":\"$2\",\"device\":\"accel0\",\"bus\":\"$place\",\"what\":\"$3\""
+}
+
 last_state() {
 	tail -n 1 "$1" | grep -q "\"name\":\"accel0\".*\"state\":\"$2\""
 }
@@ -121,7 +126,37 @@ for mode in -b --json --csv --prom; do
 	result "missing: npu-top $mode" ends 3 "modprobe npu" npu-top $mode -n 1 -d 0.1 --device accel7
 done
 
+# Everybody is told of events, also who may not open the card.
+su user -c "exec npu-top --json -d 0.2 --device accel0" >/tmp/events 2>/dev/null &
+watcher=$!
+npu-top -b -d 0.2 --device accel0 >/tmp/events.text &
+text_watcher=$!
+npu-top --csv -d 0.2 --device accel0 >/tmp/events.csv &
+csv_watcher=$!
+for file in events events.text events.csv; do
+	until_true grep -q accel0 /tmp/$file
+done
+result "events: none, and none is missing" \
+	says '"events":\[\],"events_missing":""' tail -n 1 /tmp/events
 npu-ctl reset --device accel0 >/dev/null
+result "events: a reset's, JSON" until_true last_event /tmp/events wedged none
+result "events: a reset's, text" until_true grep -q "^Event .*: accel0 was reset" /tmp/events.text
+result "events: a reset's, CSV" until_true grep -q '"event","accel0",.*"wedged",1,' /tmp/events.csv
+sleep 1
+result "events: CSV has each once" test "$(grep -c '"event"' /tmp/events.csv)" = 1
+kill $watcher $text_watcher $csv_watcher
+wait $watcher $text_watcher $csv_watcher
+# Whether the screen listens already is not to be seen from here: once more until it has been told.
+{
+	screen 80 24 60 "^Event .*: accel0 was reset" npu-top -d 0.3 --device accel0 >/tmp/screen
+	touch /tmp/screen.ended
+} &
+until [ -e /tmp/screen.ended ]; do
+	npu-ctl reset --device accel0 >/dev/null
+	sleep 2
+done
+result "events: a reset's, on the screen" grep "^Event .*: accel0 was reset" /tmp/screen
+sed 's/^/# /' /tmp/screen
 result "after a reset: npu-top, JSON" says '"state":"well".*"last_failure":"somebody asked for a reset","resets":[1-9]' \
 	npu-top --json $once
 result "after a reset: npu-top, text" says "resets [1-9][0-9]* (somebody asked for a reset)" npu-top -b $once
@@ -167,6 +202,9 @@ kill -CONT $watcher
 # It is found out when its firmware has something to answer: npu-run is the first to ask.
 result "dying: npu-run" ends 6 "no context on the device" npu-run --device accel0 /none
 result "dead: npu-top goes on" until_true last_state /tmp/states dead
+result "dead: its uevent" until_true last_event /tmp/states wedged rebind
+result "dead: its health report" until_true last_event /tmp/states health '[a-z]*'
+echo "# events: $(tail -n 1 /tmp/states | grep -o '"events":.*')"
 echo "# states: $(grep -o '"state":"[a-z]*"' /tmp/states | uniq | tr '\n' ' ')"
 remedy="unbind its driver and bind it, or switch its power off and on"
 result "dead: npu-top says so" grep -q "^npu-top: accel0: it is dead (.*$remedy" /tmp/said

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "file.h"
 #include "monitor.h"
@@ -33,30 +32,44 @@ static void catch_signals(void)
 	sigaction(SIGTERM, &action, NULL);
 }
 
-static void sleep_until(const struct timespec *start, double seconds)
+static double now(void)
 {
-	double until = (double)start->tv_sec + (double)start->tv_nsec / 1e9 + seconds;
-	struct timespec wake;
+	return (double)top_now() / 1e9;
+}
 
-	wake.tv_sec = (time_t)until;
-	wake.tv_nsec = (long)((until - (double)wake.tv_sec) * 1e9);
-	while (!ended && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &wake, NULL))
-		;
+/* Events are taken as they come, for they bear the time when that was. */
+static void wait_until(struct top_monitor *monitor, double end)
+{
+	double left;
+
+	while (!ended && (left = end - now()) > 0)
+		top_monitor_wait(monitor, -1, left);
+}
+
+/* Once: nothing will change it. */
+static void show_missing_events(const struct top_monitor *monitor)
+{
+	if (*monitor->now->events_missing)
+		printf("Events: %s\n", monitor->now->events_missing);
 }
 
 static void show(const struct top_monitor *monitor, const struct top_options *options, bool first)
 {
+	static uint64_t event;
+
 	switch (options->format) {
 	case TOP_FORMAT_JSON:
 		top_view_json(stdout, &monitor->rates, &options->wish);
 		break;
 	case TOP_FORMAT_CSV:
-		top_view_csv(stdout, &monitor->rates, &options->wish, first);
+		top_view_csv(stdout, &monitor->rates, &options->wish, first, &event);
 		break;
 	case TOP_FORMAT_PROMETHEUS:
 		top_view_prometheus(stdout, &monitor->rates, &options->wish);
 		break;
 	default:
+		if (first)
+			show_missing_events(monitor);
 		top_view_text(stdout, &monitor->rates, &options->wish, options->seconds,
 			      TEXT_COLUMNS);
 	}
@@ -67,16 +80,15 @@ static void show(const struct top_monitor *monitor, const struct top_options *op
 static int run_batch(struct top_monitor *monitor, const struct top_options *options)
 {
 	struct top_verdict verdict = { 0 };
-	struct timespec start;
+	double start = now();
 	unsigned long i;
 
 	catch_signals();
-	clock_gettime(CLOCK_MONOTONIC, &start);
 	if (options->format != TOP_FORMAT_PROMETHEUS)
 		top_monitor_take(monitor);
 	for (i = 1; !ferror(stdout); i++) {
 		if (options->format != TOP_FORMAT_PROMETHEUS || i > 1)
-			sleep_until(&start, options->seconds * (double)i);
+			wait_until(monitor, start + options->seconds * (double)i);
 		if (ended)
 			break;
 		top_monitor_take(monitor);

@@ -203,6 +203,19 @@ bool top_is_wanted_device(const struct top_device *device, const struct top_wish
 	return !strcmp(device->name, wanted);
 }
 
+bool top_is_wanted_event(const struct top_event *event, const struct top_sample *sample,
+			 const struct top_wish *wish)
+{
+	if (event->kind == TOP_EVENT_LOST || !wish->device)
+		return true;
+	/* By its place: it may have another name by now. */
+	for (size_t i = 0; i < sample->devices; i++) {
+		if (!strcmp(event->bus, sample->device[i].bus))
+			return top_is_wanted_device(&sample->device[i], wish);
+	}
+	return false;
+}
+
 const char *top_sort_name(enum top_sort sort)
 {
 	static const char *const names[TOP_SORTS] = { "NPU%", "RUN/s", "P99", "MEM",

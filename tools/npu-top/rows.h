@@ -19,7 +19,7 @@ enum top_sort {
 /* What the user asked for. */
 struct top_wish {
 	enum top_sort sort;
-	bool reverse, tree, hide_idle;
+	bool reverse, tree, hide_idle, hide_events;
 	char filter[64]; /* "": everything */
 	const char *device; /* NULL: every one */
 };
@@ -41,6 +41,10 @@ void top_rows_free(struct top_rows *rows);
 
 /** top_is_wanted_device() - does the user want to see it? */
 bool top_is_wanted_device(const struct top_device *device, const struct top_wish *wish);
+
+/** top_is_wanted_event() - of a device that the user wants to see, or of whatever device */
+bool top_is_wanted_event(const struct top_event *event, const struct top_sample *sample,
+			 const struct top_wish *wish);
 
 const char *top_sort_name(enum top_sort sort);
 

@@ -97,6 +97,25 @@ struct top_model {
 	struct npurt_stats_model row;
 };
 
+enum top_event_kind {
+	TOP_EVENT_WEDGED = 0, /* a uevent: it was reset, or cannot be */
+	TOP_EVENT_HEALTH, /* of devlink */
+	TOP_EVENT_LOST, /* of whatever card */
+};
+
+#define TOP_EVENTS 8
+
+struct top_event {
+	enum top_event_kind kind;
+	bool is_bad;
+	uint64_t number; /* of all that have come: the first is 1 */
+	int64_t realtime_ns; /* when it was read */
+	char device[NPURT_STATS_NAME_BYTES];
+	char bus[32];
+	char what[32]; /* what helps; whose report it is */
+	char text[160]; /* of the device, which is not named in it */
+};
+
 struct top_note {
 	char text[160];
 };
@@ -109,6 +128,9 @@ struct top_sample {
 	struct top_queue *queue;
 	struct top_model *model;
 	struct top_note *note;
+	size_t events;
+	struct top_event event[TOP_EVENTS]; /* the last ones, oldest first */
+	char events_missing[200]; /* which events cannot be seen, and why; "": none */
 };
 
 /** top_sample_new() - an empty one of now; exits when out of memory, as the next ones do */

@@ -47,6 +47,7 @@ static const char *const help[] = {
 	"  /             filter by a text        i        leave out what does nothing",
 	"  k, F9         end the selected row's process, when it is yours",
 	"  + -           longer and shorter between samples",
+	"  e             show and hide the last events of cards, at the bottom",
 	"  h, F1, ?      this page",
 	"",
 	"Columns",
@@ -117,15 +118,19 @@ static void draw_bottom(const struct screen *screen)
 	else
 		snprintf(text, sizeof(text),
 			 "%sq:leave h:help space:%s P M N T E L:sort r:reverse /:filter t:tree "
-			 "i:idle k:end +-:interval",
+			 "i:idle e:events k:end +-:interval",
 			 screen->paused ? "STOPPED " : "", screen->paused ? "go on" : "stop");
 	draw_text(LINES - 1, A_REVERSE, text);
 }
 
-static void draw_help(void)
+static void draw_help(const struct top_sample *now)
 {
-	for (size_t i = 0; i < sizeof(help) / sizeof(help[0]) && (int)i < LINES; i++)
+	size_t i;
+
+	for (i = 0; i < sizeof(help) / sizeof(help[0]) && (int)i < LINES; i++)
 		draw_text((int)i, i ? A_NORMAL : A_BOLD, help[i]);
+	if (*now->events_missing && (int)i < LINES)
+		mvprintw((int)i, 0, "Events: %.*s", COLS, now->events_missing);
 }
 
 static void keep_selection_seen(struct screen *screen, size_t room)
@@ -156,19 +161,33 @@ static void draw_rows(struct screen *screen, size_t room)
 	}
 }
 
+/* Above the bottom, on at most a quarter of the screen: the newest ones. */
+static void draw_events(const struct screen *screen, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct top_line *line = &screen->table.line[screen->table.count - count + i];
+
+		draw_text(LINES - 1 - (int)(count - i), style_of(screen, line->style), line->text);
+	}
+}
+
 static void draw(struct screen *screen)
 {
-	size_t head, room, i;
+	size_t head, room, events, i;
 
 	erase();
 	if (screen->mode == MODE_HELP) {
-		draw_help();
+		draw_help(screen->monitor->now);
 		refresh();
 		return;
 	}
 	head = head_lines(screen);
 	screen->rows_top = head;
 	room = (size_t)LINES > head + 1 ? (size_t)LINES - head - 1 : 0;
+	events = screen->table.count - screen->table.first_event;
+	events = events < (size_t)LINES / 4 ? events : (size_t)LINES / 4;
+	events = events < room ? events : room;
+	room -= events;
 	/* The rows' head is the last of them, whatever had to be left out before. */
 	for (i = 0; i < head; i++) {
 		size_t from = i + 1 < head ? i : screen->table.first_row - 1;
@@ -177,6 +196,7 @@ static void draw(struct screen *screen)
 			  screen->table.line[from].text);
 	}
 	draw_rows(screen, room);
+	draw_events(screen, events);
 	draw_bottom(screen);
 	refresh();
 }
@@ -349,6 +369,9 @@ static void look_key(struct screen *screen, int key)
 	case KEY_F(5):
 		wish->tree = !wish->tree;
 		break;
+	case 'e':
+		wish->hide_events = !wish->hide_events;
+		break;
 	case 'i':
 		wish->hide_idle = !wish->hide_idle;
 		break;
@@ -420,6 +443,8 @@ static void set_up(struct screen *screen)
 	keypad(stdscr, TRUE);
 	curs_set(0);
 	set_escdelay(50);
+	/* Keys that curses holds come first; what is waited for is input that it has not read. */
+	nodelay(stdscr, TRUE);
 	mousemask(ALL_MOUSE_EVENTS, NULL);
 	mouseinterval(0);
 	screen->colour = screen->options->colour && has_colors() && start_color() == OK;
@@ -454,10 +479,12 @@ static void loop(struct screen *screen)
 			next = now() + wait;
 		}
 		draw(screen);
-		timeout((int)(wait * 1000) + 1);
 		key = getch();
-		if (key == ERR)
+		if (key == ERR) {
+			if (top_monitor_wait(screen->monitor, STDIN_FILENO, wait))
+				lay_out(screen);
 			continue;
+		}
 		if (key != KEY_RESIZE)
 			take_key(screen, key);
 		lay_out(screen);

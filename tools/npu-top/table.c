@@ -95,9 +95,10 @@ static void add_title(struct top_table *table, const struct top_sample *sample,
 
 	if (localtime_r(&now, &local))
 		strftime(clock, sizeof(clock), "%H:%M:%S", &local);
-	print(table, TOP_TITLE, width, "npu-top - %s, every %.3gs  sort %s%s%s%s%s%s%s", clock,
+	print(table, TOP_TITLE, width, "npu-top - %s, every %.3gs  sort %s%s%s%s%s%s%s%s", clock,
 	      seconds, top_sort_name(wish->sort), wish->reverse ? " reversed" : "",
 	      wish->tree ? "  tree" : "", wish->hide_idle ? "  no idle" : "",
+	      wish->hide_events ? "  no events" : "",
 	      *wish->filter ? "  filter '" : "", wish->filter, *wish->filter ? "'" : "");
 }
 
@@ -355,6 +356,28 @@ static void add_none(struct top_table *table, const struct top_wish *wish, size_
 	print_sentence(table, TOP_BAD, width, why);
 }
 
+static void add_event(struct top_table *table, const struct top_event *event, size_t width)
+{
+	time_t when = (time_t)(event->realtime_ns / 1000000000);
+	char clock[16] = "";
+	struct tm local;
+
+	if (localtime_r(&when, &local))
+		strftime(clock, sizeof(clock), "%H:%M:%S", &local);
+	print(table, event->is_bad ? TOP_BAD : TOP_PLAIN, width, "Event %s: %s%s%s", clock,
+	      event->device, *event->device ? " " : "", event->text);
+}
+
+static void add_events(struct top_table *table, const struct top_sample *now,
+		       const struct top_wish *wish, size_t width)
+{
+	table->first_event = table->count;
+	for (size_t i = 0; !wish->hide_events && i < now->events; i++) {
+		if (top_is_wanted_event(&now->event[i], now, wish))
+			add_event(table, &now->event[i], width);
+	}
+}
+
 void top_table_make(struct top_table *table, const struct top_rates *rates,
 		    const struct top_rows *rows, const struct top_wish *wish, double seconds,
 		    size_t width)
@@ -376,6 +399,7 @@ void top_table_make(struct top_table *table, const struct top_rates *rates,
 		print(table, TOP_DIM, width, "Note: %s", now->note[i].text);
 	add_queues(table, rates, wish, width);
 	add_rows(table, rates, rows, wish, width);
+	add_events(table, now, wish, width);
 }
 
 void top_table_free(struct top_table *table)

@@ -25,6 +25,7 @@ struct top_line {
 struct top_table {
 	size_t count, room;
 	size_t first_row; /* line number of the first row */
+	size_t first_event; /* of those behind the rows, newest last; @count: there are none */
 	struct top_line *line;
 };
 

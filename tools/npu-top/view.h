@@ -12,9 +12,13 @@
 /** top_view_json() - one line, one object */
 void top_view_json(FILE *file, const struct top_rates *rates, const struct top_wish *wish);
 
-/** top_view_csv() - a line for each row; @header: also the names of the columns */
+/**
+ * top_view_csv() - a line for each row, and for each event that has not been written before
+ * @header: also the names of the columns
+ * @event: number of the last event that was written, which it keeps; 0 to begin with
+ */
 void top_view_csv(FILE *file, const struct top_rates *rates, const struct top_wish *wish,
-		  bool header);
+		  bool header, uint64_t *event);
 
 /** top_view_prometheus() - counters and gauges in Prometheus's text format 0.0.4 */
 void top_view_prometheus(FILE *file, const struct top_rates *rates, const struct top_wish *wish);

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "event.h"
 #include "view.h"
 
 enum column {
@@ -240,6 +241,32 @@ static void write_model(FILE *file, const struct top_rates *rates, size_t index)
 	write_line(file, &line);
 }
 
+/* Of the time when it came, which no sample has. */
+static void write_event(FILE *file, const struct top_event *event)
+{
+	struct line line = { .text = { [KIND] = "event", [DEVICE] = event->device } };
+
+	set_count(&line, TIME, (uint64_t)event->realtime_ns);
+	line.text[NAME] = event->text;
+	line.text[STATE] = top_event_kind_name(event->kind);
+	set_count(&line, NUMBER, event->number);
+	write_line(file, &line);
+}
+
+static void write_events(FILE *file, const struct top_sample *now, const struct top_wish *wish,
+			 uint64_t *last)
+{
+	for (size_t i = 0; i < now->events; i++) {
+		const struct top_event *event = &now->event[i];
+
+		if (event->number <= *last)
+			continue;
+		*last = event->number;
+		if (top_is_wanted_event(event, now, wish))
+			write_event(file, event);
+	}
+}
+
 static bool is_wanted(const struct top_rates *rates, const struct top_wish *wish, size_t process)
 {
 	const struct top_sample *now = rates->now;
@@ -248,7 +275,7 @@ static bool is_wanted(const struct top_rates *rates, const struct top_wish *wish
 }
 
 void top_view_csv(FILE *file, const struct top_rates *rates, const struct top_wish *wish,
-		  bool header)
+		  bool header, uint64_t *event)
 {
 	const struct top_sample *now = rates->now;
 	size_t i;
@@ -271,4 +298,5 @@ void top_view_csv(FILE *file, const struct top_rates *rates, const struct top_wi
 		if (is_wanted(rates, wish, now->model[i].process))
 			write_model(file, rates, i);
 	}
+	write_events(file, now, wish, event);
 }

@@ -3,6 +3,7 @@
 #include <json-c/json.h>
 #include <math.h>
 
+#include "event.h"
 #include "view.h"
 
 /* Texts have been cleaned where they came in: they are ASCII. */
@@ -203,6 +204,21 @@ static struct json_object *model(const struct top_rates *rates, size_t index)
 	return to;
 }
 
+static struct json_object *event(const struct top_event *now)
+{
+	struct json_object *to = json_object_new_object();
+
+	add_count(to, "number", now->number);
+	add_count(to, "time_ns", (uint64_t)now->realtime_ns);
+	add_text(to, "kind", top_event_kind_name(now->kind));
+	add_text(to, "device", now->device);
+	add_text(to, "bus", now->bus);
+	add_text(to, "what", now->what);
+	json_object_object_add(to, "bad", json_object_new_boolean(now->is_bad));
+	add_text(to, "text", now->text);
+	return to;
+}
+
 static bool is_wanted(const struct top_rates *rates, const struct top_wish *wish, size_t process)
 {
 	const struct top_sample *now = rates->now;
@@ -216,7 +232,7 @@ void top_view_json(FILE *file, const struct top_rates *rates, const struct top_w
 	struct json_object *root = json_object_new_object();
 	struct json_object *devices = json_object_new_array(), *queues = json_object_new_array();
 	struct json_object *processes = json_object_new_array(), *models = json_object_new_array();
-	struct json_object *notes = json_object_new_array();
+	struct json_object *notes = json_object_new_array(), *events = json_object_new_array();
 	size_t i;
 
 	for (i = 0; i < now->devices; i++) {
@@ -237,6 +253,10 @@ void top_view_json(FILE *file, const struct top_rates *rates, const struct top_w
 	}
 	for (i = 0; i < now->notes; i++)
 		json_object_array_add(notes, json_object_new_string(now->note[i].text));
+	for (i = 0; i < now->events; i++) {
+		if (top_is_wanted_event(&now->event[i], now, wish))
+			json_object_array_add(events, event(&now->event[i]));
+	}
 	json_object_object_add(root, "schema", json_object_new_int(TOP_SCHEMA));
 	add_count(root, "time_ns", (uint64_t)now->realtime_ns);
 	add_count(root, "monotonic_ns", (uint64_t)now->monotonic_ns);
@@ -246,6 +266,8 @@ void top_view_json(FILE *file, const struct top_rates *rates, const struct top_w
 	json_object_object_add(root, "queues", queues);
 	json_object_object_add(root, "models", models);
 	json_object_object_add(root, "notes", notes);
+	json_object_object_add(root, "events", events);
+	add_text(root, "events_missing", now->events_missing);
 	fprintf(file, "%s\n",
 		json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN |
 							     JSON_C_TO_STRING_NOSLASHESCAPE));

@@ -234,10 +234,12 @@ def check_keys(top, load):
         for key, pattern in [("t", r"npu-load\)$"), ("P", "reversed"), ("M", "sort MEM"), ("N", "sort PID"),
                              ("E", "sort ERR"), ("L", "sort P99"), ("T", "sort RUN/s"), (">", "sort P99"),
                              ("<", "sort RUN/s"), ("r", "reversed"), ("+", r"every 0\.6s"), ("-", r"every 0\.3s"),
-                             ("i", "no idle"), ("Space", "^STOPPED"), ("h", "Any key goes back"), ("x", "q:leave")]:
+                             ("i", "no idle"), ("e", "no events"), ("Space", "^STOPPED"), ("h", "Any key goes back"),
+                             ("x", "q:leave")]:
             terminal.keys(key)
             terminal.wait_for(pattern)
         terminal.keys("i")
+        terminal.keys("e")
         terminal.keys("Space")
         terminal.keys("/")
         terminal.wait_for("^Filter: ")

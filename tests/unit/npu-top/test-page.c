@@ -346,6 +346,7 @@ static void test_noise(void **state)
 	struct top_sample *before = NULL, *now;
 	struct top_rates rates;
 	uint32_t seed = 1, compared = 0;
+	uint64_t event = 0;
 	FILE *file = fopen("/dev/null", "w");
 
 	(void)state;
@@ -358,7 +359,7 @@ static void test_noise(void **state)
 		top_rates_make(&rates, before, now);
 		compared += before && expect_differences(&rates);
 		top_view_json(file, &rates, &wish);
-		top_view_csv(file, &rates, &wish, true);
+		top_view_csv(file, &rates, &wish, true, &event);
 		top_view_prometheus(file, &rates, &wish);
 		wish.tree = !wish.tree;
 		wish.sort = (enum top_sort)(i % TOP_SORTS);
