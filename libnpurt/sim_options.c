@@ -17,6 +17,7 @@
 #define SPIN_US_MAX 1000000u
 #define SLEEP_US_MAX 1000000u
 #define POINT_MAX 3u
+#define POINT_NONE UINT32_MAX
 #define PATIENCE_S_DEFAULT 30u
 /* What the device has for an answer a replay waits out, or it would end before the answer does. */
 #define WAIT_S_BEYOND_PATIENCE 10u
@@ -107,6 +108,7 @@ int sim_options_parse(const char *text, struct sim_options *options)
 
 	*options = (struct sim_options){
 		.spin_us = NPU_MODEL_THREAD_SPIN_DEFAULT,
+		.slowest = POINT_NONE,
 		.patience_s = PATIENCE_S_DEFAULT,
 	};
 	if (strlen(text) >= sizeof(copy))
@@ -122,7 +124,7 @@ int sim_options_parse(const char *text, struct sim_options *options)
 		ret = parse_key(options, pair);
 	if (!ret && *options->record && *options->replay)
 		ret = npurt_fail(-EINVAL, "sim: record and replay exclude each other");
-	if (!options->slowest)
+	if (options->slowest == POINT_NONE)
 		options->slowest = options->fastest;
 	if (!ret && options->slowest < options->fastest)
 		ret = npurt_fail(-EINVAL,

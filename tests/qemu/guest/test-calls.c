@@ -146,13 +146,18 @@ static void show(const char *what, uint64_t made, const struct card *did)
  */
 static void wait_for_quiet(void)
 {
-	struct card before, did;
+	struct card before, did = { 0 };
 
-	do {
+	for (int i = 0; i < 120; i++) {
 		before = card();
 		usleep(500000);
 		did = difference(card(), before);
-	} while (did.reads || did.writes || did.interrupts);
+		if (!did.reads && !did.writes && !did.interrupts)
+			return;
+	}
+	fail_msg("the card is never left alone: %llu reads, %llu writes, %llu interrupts in half a second",
+		 (unsigned long long)did.reads, (unsigned long long)did.writes,
+		 (unsigned long long)did.interrupts);
 }
 
 /* ----------------------------------------------------------------------- tests */

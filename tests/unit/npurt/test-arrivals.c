@@ -436,6 +436,7 @@ static void test_refused(void **state)
 		{ "fastest=4", "fastest=4" },
 		{ "slowest=4", "slowest=4" },
 		{ "fastest=3&slowest=2", "faster than fastest=3" },
+		{ "slowest=0&fastest=1", "slowest=0 is faster than fastest=1" },
 	};
 	struct npurt_device *device = NULL;
 	char name[NAME_BYTES];
