@@ -528,13 +528,14 @@ void npu_device_remove(struct npu_device *ndev)
 	npu_device_wake_all(ndev, -ENODEV);
 	drm_dev_unplug(&ndev->drm);
 	npu_reset_cancel(ndev);
+	/* Of a wired interrupt that nobody serves any more the thread is at work until then. */
+	npu_device_stop(ndev);
 	npu_irq_wait(ndev);
 	npu_coredump_end(ndev);
 	npu_devlink_end(ndev);
 	npu_backstop_end(ndev);
 	npu_log_end(ndev);
 	npu_doorbell_revoke_all(ndev);
-	npu_device_stop(ndev);
 	while ((ctx = npu_context_next(ndev, &index))) {
 		npu_semaphore_fail(ctx, -ENODEV, DRM_NPU_CTX_INNOCENT);
 		npu_context_shut(ctx);
