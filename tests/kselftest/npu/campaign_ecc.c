@@ -4,35 +4,22 @@
  * ecc-uncorrected makes it do: one of them fails, the device goes on, and devlink's reporter of ecc is
  * told. No core dump is made.
  */
-#include "campaign_work.h"
+#include "campaign_program.h"
 #include "coredump.h"
 #include "devlink.h"
-#include "program.h"
 
 #define MOVED 64
+#define LOCAL_BYTES 4096
 #define TASKS 8
 
 /* From argument 0 into local SRAM, and back. */
-static int bind_program(struct worker *worker)
+static void emit_moves(struct code *code)
 {
-	struct drm_npu_bind_op op = {
-		.flags = DRM_NPU_BIND_READ | DRM_NPU_BIND_EXEC, .va = EXTRA_VA, .bytes = PAGE,
-		.handle = npu_buffer(worker->fd, PAGE),
-	};
-	void *memory = op.handle ? npu_map(worker->fd, op.handle, PAGE) : MAP_FAILED;
 	struct npu_td local = tensor(NPU_SPACE_LOCAL, 0, 0, NPU_DTYPE_INT8, 1, 1, MOVED);
 	struct npu_td dram = tensor(NPU_SPACE_DRAM, 0, 0, NPU_DTYPE_INT8, 1, 1, MOVED);
-	struct code code;
 
-	if (memory == MAP_FAILED)
-		return -ENOMEM;
-	code_begin(&code, memory, 1, 4096, 0);
-	code.header->entry[0] = code.header->bytes;
-	code_move(&code, local, dram, 0, 1);
-	code_move(&code, dram, local, 1, 2);
-	code_emit(&code, INSN(.opcode = NPU_OP_END));
-	munmap(memory, PAGE);
-	return npu_bind_ops(worker->fd, worker->lane.ctx, &op, 1);
+	code_move(code, local, dram, 0, 1);
+	code_move(code, dram, local, 1, 2);
 }
 
 static int run_tasks(struct worker *worker)
@@ -77,7 +64,7 @@ int main(void)
 	bool fine;
 
 	dump_discard();
-	if (work_open(&worker) || bind_program(&worker))
+	if (work_open(&worker) || work_bind_code(&worker, LOCAL_BYTES, emit_moves))
 		return !campaign_result(false, "a context");
 	fine = campaign_result(!run_tasks(&worker), "%u tasks end", TASKS);
 	fine &= campaign_result(failed_once(&worker), "one of them for lost bits");

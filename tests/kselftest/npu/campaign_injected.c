@@ -14,6 +14,7 @@
 #define WORKERS 8
 #define TASKS 8			/* at a time: of fewer faults than are kept of a context */
 #define MOVED 64
+#define LOCAL_BYTES 4096
 
 /* A task's in DATA: what it is given, what it makes of it, and the addresses of both. */
 struct place {
@@ -34,27 +35,14 @@ static bool goes_on(void)
 }
 
 /* From argument 0 into local SRAM, and on to argument 1. */
-static int bind_mover(struct worker *worker)
+static void emit_moves(struct code *code)
 {
-	struct drm_npu_bind_op op = {
-		.flags = DRM_NPU_BIND_READ | DRM_NPU_BIND_EXEC, .va = EXTRA_VA, .bytes = PAGE,
-		.handle = npu_buffer(worker->fd, PAGE),
-	};
-	void *memory = op.handle ? npu_map(worker->fd, op.handle, PAGE) : MAP_FAILED;
 	struct npu_td local = tensor(NPU_SPACE_LOCAL, 0, 0, NPU_DTYPE_INT8, 1, 1, MOVED);
 	struct npu_td from = tensor(NPU_SPACE_DRAM, 0, 0, NPU_DTYPE_INT8, 1, 1, MOVED);
 	struct npu_td to = tensor(NPU_SPACE_DRAM, 1, 0, NPU_DTYPE_INT8, 1, 1, MOVED);
-	struct code code;
 
-	if (memory == MAP_FAILED)
-		return -ENOMEM;
-	code_begin(&code, memory, 1, 4096, 0);
-	code.header->entry[0] = code.header->bytes;
-	code_move(&code, local, from, 0, 1);
-	code_move(&code, to, local, 1, 2);
-	code_emit(&code, INSN(.opcode = NPU_OP_END));
-	munmap(memory, PAGE);
-	return npu_bind_ops(worker->fd, worker->lane.ctx, &op, 1);
+	code_move(code, local, from, 0, 1);
+	code_move(code, to, local, 1, 2);
 }
 
 static void put_tasks(struct worker *worker, struct place *places, uint32_t first)
@@ -144,7 +132,7 @@ static void *work(void *argument)
 	worker->fd = npu_open();
 	ret = work_open(worker);
 	if (!ret)
-		ret = bind_mover(worker);
+		ret = work_bind_code(worker, LOCAL_BYTES, emit_moves);
 	if (ret)
 		return (void *)(intptr_t)ret;
 	places = npu_map(worker->fd, worker->data, DATA_BYTES);

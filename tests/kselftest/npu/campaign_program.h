@@ -6,8 +6,8 @@
 #include "campaign_work.h"
 #include "program.h"
 
-/* A program that does nothing, for one cluster, at EXTRA_VA. */
-static inline int work_bind_program(struct worker *worker)
+/* A program for one cluster at EXTRA_VA; @emit: its instructions, but for the last. */
+static inline int work_bind_code(struct worker *worker, uint32_t local_bytes, void (*emit)(struct code *code))
 {
 	struct drm_npu_bind_op op = {
 		.flags = DRM_NPU_BIND_READ | DRM_NPU_BIND_EXEC, .va = EXTRA_VA, .bytes = PAGE,
@@ -18,11 +18,19 @@ static inline int work_bind_program(struct worker *worker)
 
 	if (memory == MAP_FAILED)
 		return -ENOMEM;
-	code_begin(&code, memory, 1, 0, 0);
+	code_begin(&code, memory, 1, local_bytes, 0);
 	code.header->entry[0] = code.header->bytes;
+	if (emit)
+		emit(&code);
 	code_emit(&code, INSN(.opcode = NPU_OP_END));
 	munmap(memory, PAGE);
 	return npu_bind_ops(worker->fd, worker->lane.ctx, &op, 1);
+}
+
+/* One that does nothing. */
+static inline int work_bind_program(struct worker *worker)
+{
+	return work_bind_code(worker, 0, NULL);
 }
 
 static inline void work_put_program(struct worker *worker)
