@@ -498,6 +498,19 @@ void npu_device_wake_all(struct npu_device *ndev, int error)
 	}
 }
 
+/*
+ * After npu_reset_end(). At once: nobody serves a wired interrupt any more, which stays active, and
+ * its thread at work, until the device is stopped.
+ */
+static void npu_device_give_up(struct npu_device *ndev)
+{
+	/* Whoever has the lock and waits for the device waits no more. */
+	npu_device_wake_all(ndev, -ENODEV);
+	mutex_lock(&ndev->hw_lock);
+	npu_device_stop(ndev);
+	mutex_unlock(&ndev->hw_lock);
+}
+
 /**
  * npu_device_shutdown() - the system goes down; what comes after it must not find DMA going on
  * @ndev: the device
@@ -506,11 +519,7 @@ void npu_device_shutdown(struct npu_device *ndev)
 {
 	if (!npu_reset_end(ndev))
 		return;
-	/* Whoever has the lock and waits for the device waits no more. */
-	npu_device_wake_all(ndev, -ENODEV);
-	mutex_lock(&ndev->hw_lock);
-	npu_device_stop(ndev);
-	mutex_unlock(&ndev->hw_lock);
+	npu_device_give_up(ndev);
 	npu_doorbell_revoke_all(ndev);
 }
 
@@ -525,11 +534,9 @@ void npu_device_remove(struct npu_device *ndev)
 
 	npu_power_end(ndev);
 	npu_reset_end(ndev);
-	npu_device_wake_all(ndev, -ENODEV);
+	npu_device_give_up(ndev);
 	drm_dev_unplug(&ndev->drm);
 	npu_reset_cancel(ndev);
-	/* Of a wired interrupt that nobody serves any more the thread is at work until then. */
-	npu_device_stop(ndev);
 	npu_irq_wait(ndev);
 	npu_coredump_end(ndev);
 	npu_devlink_end(ndev);
