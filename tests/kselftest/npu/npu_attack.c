@@ -543,17 +543,21 @@ static void toggle_watches(const struct program *program, void *argument)
 
 TEST_F(attack, watches_toggled)
 {
-	uint64_t alone = cycles_of_copies(&self->a), beside, mine;
+	uint64_t alone = cycles_of_copies(&self->a), beside, mine, armed;
 	struct program program;
 
 	ASSERT_LT(0, alone);
 	mine = account_of_process(getpid(), "armed");
 	EXPECT_TRUE(program_start(&program, USER, toggle_watches, NULL));
-	EXPECT_EQ(4096, account_of_process(program.pid, "armed"));
+	/* What waits until they are met may arm some once more. */
+	armed = account_of_process(program.pid, "armed");
+	EXPECT_LE(4096, armed);
+	EXPECT_GE(4096 + 17, armed);
 	/* Each tells once, and some are on their way. */
 	for (int i = 0; i < 2000 && account_of_process(program.pid, "events") < 4096; i++)
 		usleep(10000);
-	EXPECT_EQ(4096, account_of_process(program.pid, "events"));
+	EXPECT_LE(4096, account_of_process(program.pid, "events"));
+	EXPECT_GE(armed, account_of_process(program.pid, "events"));
 	EXPECT_LE(1, account_of_process(program.pid, "refused-waits"));
 	EXPECT_EQ(mine, account_of_process(getpid(), "armed"));
 	close(program.go);
